@@ -1,0 +1,86 @@
+# The course's commands. `make` alone lists them; a target's help is the text after its ##.
+#
+# Every target makes what it needs first, and again only when its inputs changed.
+# Variables:  PYTHON=python3.12      the interpreter that .venv is made from
+#             TORCH_INDEX=ADDRESS    where torch alone is taken from (an index, or a folder of wheels)
+#             SYSTEM=skip            leave the system packages alone
+#             PYTEST_ARGS="-k name"  handed to pytest
+#             PORT=8000              for `make serve`
+# pip's own variables (PIP_INDEX_URL, PIP_EXTRA_INDEX_URL, PIP_FIND_LINKS) are passed on.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# Labs, book and tests write into the same folders, so -j is accepted and everything runs in order.
+.NOTPARALLEL:
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+SYSTEM ?= soft
+PORT ?= 8000
+PYTEST_ARGS ?=
+export PYTHON TORCH_INDEX
+
+.PHONY: help setup system demo test test-fast labs book serve format lock clean distclean
+
+help: ## Print this list
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: $(STAMP) ## Make .venv and install everything (the first time: some minutes)
+
+system: ## Install the missing system packages (Debian, Ubuntu), saying which and why
+	@scripts/system-packages.sh
+
+demo: setup ## Grade a sample class of lab 1 from release to CSV, and say where the results lie
+	$(BIN)/python scripts/demo.py
+
+test: setup ## Run every gate: style, types, labs, website, all tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/autograder labs check
+	scripts/build-book.sh
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-fast: setup ## Run style, types and the quick tests only
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -m "not slow and not browser and not sandbox" $(PYTEST_ARGS)
+
+labs: setup ## Make the students' notebooks in labs/ from solutions/
+	$(BIN)/autograder labs make
+
+book: setup ## Build the website into _build/html; a warning is an error
+	scripts/build-book.sh
+
+serve: book ## Build the website and serve it on http://localhost:8000 (PORT=...)
+	@echo "The website: http://localhost:$(PORT)   (Ctrl-C ends it)"
+	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
+
+format: setup ## Rewrite the Python files in the house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: setup ## Write constraints.txt from what is installed in .venv
+	$(BIN)/python scripts/lock.py
+
+clean: ## Remove what was built (never submissions, grades or feedback)
+	rm -rf _build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+distclean: clean ## Remove .venv as well
+	rm -rf $(VENV)
+
+# The system packages are looked at each time (some hundredths of a second), before .venv, because
+# the package that lets Python make a .venv may be among them. Order-only: looking at them is no
+# reason to install again.
+$(STAMP): pyproject.toml constraints.txt $(wildcard autograder/kernel/kernelspec/*) \
+		scripts/venv.sh scripts/find-python.sh | system-packages
+	@scripts/venv.sh
+	@touch $@
+
+.PHONY: system-packages
+system-packages:
+	@if [ "$(SYSTEM)" != skip ]; then scripts/system-packages.sh --soft; fi
