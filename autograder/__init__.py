@@ -1,0 +1,1 @@
+"""The autograder of the course on normalization in deep learning."""

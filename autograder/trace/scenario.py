@@ -1,0 +1,235 @@
+"""A Scenario: what to do with a module or a function, as data.
+
+It is not code and runs nothing: `autograder.probe.run` does what it says. A scenario names its target, so the same one is run
+on the reference and on a submission. Tensors are recipes, drawn with numpy's Philox bit stream on either side, so no tensor
+travels and both sides see the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Dtype = Literal["float16", "float32", "float64", "int64"]
+Layout = Literal["contiguous", "transposed", "strided", "channels_last"]
+
+MAX_ELEMENTS = 1 << 20  # of one recipe: a scenario is a question, not a load test
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A tensor to draw: standard normal numbers times `scale` plus `loc`, both per channel (axis 1, or 0 if 1-d) if tuples.
+
+    `values` (row-major) replaces the draw. `through` rounds to that dtype first, so that a float64 run can see exactly the
+    numbers of a float32 run. `layout` says how the numbers lie in memory and never changes their values.
+    """
+
+    shape: tuple[int, ...]
+    seed: int = 0
+    loc: float | tuple[float, ...] = 0.0
+    scale: float | tuple[float, ...] = 1.0
+    dtype: Dtype = "float64"
+    layout: Layout = "contiguous"
+    values: tuple[float, ...] | None = None
+    positive: bool = False
+    through: Dtype | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a recipe that cannot be drawn; ValueError says which field is wrong."""
+        size = math.prod(self.shape)
+        if size > MAX_ELEMENTS or any(n < 0 for n in self.shape):
+            raise ValueError(f"shape {self.shape} is negative or holds more than {MAX_ELEMENTS} elements")
+        if self.values is not None and len(self.values) != size:
+            raise ValueError(f"{len(self.values)} values do not fill the shape {self.shape}")
+        channels = self.shape[1 if len(self.shape) > 1 else 0] if self.shape else 1
+        for name, given in (("loc", self.loc), ("scale", self.scale)):
+            if isinstance(given, tuple) and len(given) != channels:
+                raise ValueError(f"{name} has {len(given)} entries for {channels} channels")
+
+
+Argument: TypeAlias = Recipe | bool | int | float | str | tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
+class Build:
+    """Construct the target, and move it to `dtype` if one is given.
+
+    `child` puts it into an nn.Sequential with a forward hook, as real models do.
+    """
+
+    target: str
+    args: tuple[Argument, ...] = ()
+    kwargs: Mapping[str, Argument] = field(default_factory=dict)
+    dtype: Dtype | None = None
+    child: bool = False
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Move the module to a dtype, as `m.to(torch.float64)`."""
+
+    dtype: Dtype
+
+
+@dataclass(frozen=True)
+class Mode:
+    """Switch to training or evaluation, by `.train()` / `.eval()` or by the attribute `training`."""
+
+    training: bool
+    attribute: bool = False
+
+
+@dataclass(frozen=True)
+class Load:
+    """Load a state dictionary, strictly, or (`fill`) copy into the named tensors that are there."""
+
+    state: Mapping[str, Recipe]
+    fill: bool = False
+
+
+@dataclass(frozen=True)
+class Reload:
+    """Put the module's state dictionary into a fresh instance and go on with that one; `copy` deep-copies instead."""
+
+    copy: bool = False
+
+
+@dataclass(frozen=True)
+class Freeze:
+    """Set requires_grad to False for the named parameters."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Forward:
+    """Call the module on x; with `grad`, run backward with that upstream gradient (or later, by a Backward step)."""
+
+    x: Recipe
+    grad: Recipe | None = None
+    grad_enabled: bool = True
+    x_requires_grad: bool = True
+    later: bool = False
+
+
+@dataclass(frozen=True)
+class Backward:
+    """Run the backward pass that a Forward with `later` has put off."""
+
+    grad: Recipe
+
+
+@dataclass(frozen=True)
+class State:
+    """Observe the module: parameters, buffers, their shapes, dtypes and values, and the keys of the state dictionary."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """Call the target, a function, on arguments."""
+
+    target: str
+    args: tuple[Argument, ...] = ()
+    kwargs: Mapping[str, Argument] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Value:
+    """Look at the target, a plain value in the notebook (a prediction)."""
+
+    target: str
+
+
+Step: TypeAlias = Build | Cast | Mode | Load | Reload | Freeze | Forward | Backward | State | Call | Value
+STEPS: dict[str, type[Step]] = {
+    cls.__name__: cls for cls in (Build, Cast, Mode, Load, Reload, Freeze, Forward, Backward, State, Call, Value)
+}
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A name for people and the steps, run in order until one fails.
+
+    `only` are the patterns of the addresses that it is about (* and ? stand for anything), where it is about less than its check.
+    """
+
+    name: str
+    steps: tuple[Step, ...]
+    only: tuple[str, ...] = ("*",)
+
+    @property
+    def size(self) -> int:
+        """The number of tensor elements it draws: smaller is easier to understand."""
+        return sum(math.prod(r.shape) for step in self.steps for r in recipes(step))
+
+
+def matches(address: str, patterns: tuple[str, ...]) -> bool:
+    """Tell whether an address fits one of the patterns; the brackets of an address are meant as they stand."""
+    return any(fnmatchcase(address, pattern.replace("[", "[[]")) for pattern in patterns)
+
+
+def recipes(step: Step) -> tuple[Recipe, ...]:
+    """Return the recipes that a step holds, in a fixed order."""
+    found: list[Recipe] = []
+    for given in vars(step).values():
+        entries = given if isinstance(given, tuple) else given.values() if isinstance(given, Mapping) else (given,)
+        found += [entry for entry in entries if isinstance(entry, Recipe)]
+    return tuple(found)
+
+
+def draw(recipe: Recipe) -> npt.NDArray[np.generic]:
+    """Draw the numbers of a recipe, always the same ones: a C-contiguous array in the recipe's dtype.
+
+    Raw Philox words become uniforms u in (0, 1), and pairs of those standard normals by Box and Muller; both are defined here,
+    since numpy keeps its raw streams stable between releases but not its distributions.
+    """
+    size = math.prod(recipe.shape)
+    if recipe.values is not None:
+        numbers = np.array(recipe.values, dtype=np.float64).reshape(recipe.shape)
+    else:
+        pairs = (size + 1) // 2
+        words = np.random.Philox(key=recipe.seed % (1 << 64)).random_raw(2 * pairs)
+        u = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+        radius, angle = np.sqrt(-2.0 * np.log(u[:pairs])), 2.0 * np.pi * u[pairs:]
+        normal = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[:size]
+        numbers = normal.reshape(recipe.shape) * _per_channel(recipe.scale, recipe.shape)
+        numbers = numbers + _per_channel(recipe.loc, recipe.shape)
+        if recipe.positive:
+            numbers = np.abs(numbers)
+    if recipe.through is not None:
+        numbers = numbers.astype(recipe.through)
+    return np.array(numbers, dtype=recipe.dtype, order="C")  # not ascontiguousarray: it would turn () into (1,)
+
+
+def _per_channel(given: float | tuple[float, ...], shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    if not isinstance(given, tuple):
+        return np.array(given)
+    return np.array(given).reshape([-1] + [1] * (len(shape) - 2)) if len(shape) > 1 else np.array(given)
+
+
+def in_dtype(scenario: Scenario, dtype: Dtype) -> Scenario:
+    """Return the scenario with every floating tensor and cast moved to a dtype; the numbers stay those of the original."""
+
+    def moved(entry: object) -> object:
+        if isinstance(entry, Recipe) and entry.dtype != "int64":
+            return replace(entry, dtype=dtype, through=entry.through or entry.dtype)
+        if isinstance(entry, tuple):
+            return tuple(moved(part) for part in entry)
+        if isinstance(entry, Mapping):
+            return {key: moved(part) for key, part in entry.items()}
+        return entry
+
+    steps: list[Step] = []
+    for step in scenario.steps:
+        if isinstance(step, Cast):
+            steps.append(Cast(dtype))
+            continue
+        step = type(step)(**{key: moved(entry) for key, entry in vars(step).items()})  # type: ignore[arg-type]
+        steps.append(replace(step, dtype=dtype) if isinstance(step, Build) else step)
+    return replace(scenario, steps=tuple(steps))
