@@ -1,0 +1,115 @@
+"""Turn the student's objects into data: tensors, modules, returned values, exceptions. It reads and never judges."""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from autograder.trace.trace import Failure, Frame, Opaque, Seen, Tensor
+
+MAX_ELEMENTS = 1 << 20
+MAX_ENTRIES = 50
+MAX_TEXT = 1000
+OURS = ("autograder/probe", "autograder\\probe")
+
+
+def thing(given: Any) -> Seen:
+    """Return one value as data."""
+    if isinstance(given, torch.Tensor):
+        return _tensor(given)
+    if given is None or type(given) in (bool, int, float, str):
+        return given  # type: ignore[no-any-return]
+    if type(given).__module__ == "numpy":
+        return _numpy(given)
+    return Opaque(type(given).__name__[:MAX_TEXT])
+
+
+def _tensor(given: torch.Tensor) -> Seen:
+    dtype = str(given.dtype).removeprefix("torch.")
+    if given.numel() > MAX_ELEMENTS:
+        return Opaque(f"tensor of {given.numel()} elements")
+    try:
+        plain = given.detach().to("cpu", copy=True).resolve_conj().resolve_neg()
+        if plain.dtype == torch.bfloat16:
+            plain = plain.to(torch.float32)
+        array = plain.contiguous().numpy()
+    except (RuntimeError, TypeError) as error:  # sparse, quantized, meta, a subclass of the student's
+        return Opaque(f"{type(given).__name__} of {dtype} ({str(error)[:80]})")
+    return Tensor(dtype, array) if array.dtype.kind in "fiub" else Opaque(f"tensor of {dtype}")
+
+
+def _numpy(given: Any) -> Seen:
+    import numpy as np
+
+    if isinstance(given, np.generic) and given.dtype.kind in "fiub":
+        return given.item()  # type: ignore[no-any-return]
+    return Opaque(f"numpy.{type(given).__name__}")
+
+
+def value(name: str, given: Any) -> dict[str, Seen]:
+    """Return a value as data, its parts under `name[0]` or `name['key']` when it is a tuple, a list or a dictionary."""
+    if isinstance(given, tuple | list):
+        parts: dict[str, Seen] = {f"{name} holds": f"{type(given).__name__} of {len(given)}"}
+        for number, part in enumerate(given[:MAX_ENTRIES]):
+            parts[f"{name}[{number}]"] = thing(part)
+        return parts
+    if isinstance(given, Mapping):
+        keys = [str(key)[:MAX_TEXT] for key in list(given)[:MAX_ENTRIES]]
+        return {f"{name} holds": "dict"} | {
+            f"{name}[{key!r}]": thing(given[raw]) for key, raw in zip(keys, given, strict=False)
+        }
+    return {name: thing(given)}
+
+
+def state(m: torch.nn.Module) -> dict[str, Seen]:
+    """Return what a module keeps: kinds, shapes and values of its tensors, the keys of its state dictionary."""
+    parameters, buffers = dict(m.named_parameters()), dict(m.named_buffers())
+    seen: dict[str, Seen] = {
+        "parameters": ", ".join(sorted(parameters)[:MAX_ENTRIES]),
+        "buffers": ", ".join(sorted(buffers)[:MAX_ENTRIES]),
+        "state_dict keys": ", ".join(sorted(m.state_dict())[:MAX_ENTRIES]),
+    }
+    for name in CONTRACT_NAMES:
+        there = getattr(m, name, Opaque("missing"))
+        kind = (
+            "a parameter" if name in parameters else "a buffer" if name in buffers else "neither parameter nor buffer"
+        )
+        seen[f"kind of m.{name}"] = kind if isinstance(there, torch.Tensor) else "no tensor"
+        shape = f"{tuple(there.shape)}, {there.dtype}" if isinstance(there, torch.Tensor) else "no tensor"
+        seen[f"shape of m.{name}"] = shape
+        seen[f"m.{name}"] = there if isinstance(there, Opaque) else thing(there)
+        if isinstance(there, torch.Tensor) and name in buffers:
+            seen[f"m.{name} keeps a graph"] = bool(there.requires_grad)
+    return seen
+
+
+# The tensors that the contract names on a module, in torch's words; a lab's checks choose among them.
+CONTRACT_NAMES = (
+    "weight",
+    "bias",
+    "running_mean",
+    "running_var",
+    "num_batches_tracked",
+    "running_std",
+    "weight_g",
+    "weight_v",
+)
+
+
+def failure(error: BaseException) -> Failure:
+    """Return an exception as data, with the student's own frames only: ours and torch's say nothing to a student."""
+    try:
+        message = str(error)
+    except Exception:  # a student's exception may fail to print
+        message = "(the exception could not be printed)"
+    bases = tuple(base.__name__ for base in type(error).__mro__ if base not in (object, BaseException))
+    frames = [
+        Frame(f.name, f.lineno or 0, (f.line or linecache.getline(f.filename, f.lineno or 0)).strip()[:200])
+        for f in traceback.extract_tb(error.__traceback__)
+        if not any(part in f.filename for part in OURS) and "site-packages" not in f.filename
+    ]
+    return Failure(type(error).__name__, bases, message[:MAX_TEXT], tuple(frames[-5:]))

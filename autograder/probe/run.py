@@ -1,0 +1,300 @@
+"""Run scenarios on the names in a namespace and return traces: the only code of ours that touches a student's objects.
+
+Theory of operation. It runs in the student's process, so it holds no answer and decides nothing: it builds, calls, and writes
+down. It never raises for what the student's code does: any exception, and a scenario that takes too long, is an observation.
+It sets the switches that a notebook may have left in an odd state (default dtype, gradient mode, thread's warnings filter) and puts
+them back. The same function runs the reference in the grader's process.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import signal
+import threading
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import torch
+
+from autograder.probe import observe
+from autograder.probe.oplog import OperatorLog, inherited, listening, watching_autograd
+from autograder.trace.scenario import (
+    Argument,
+    Backward,
+    Build,
+    Call,
+    Cast,
+    Forward,
+    Freeze,
+    Load,
+    Mode,
+    Recipe,
+    Reload,
+    Scenario,
+    State,
+    Step,
+    Value,
+    draw,
+)
+from autograder.trace.trace import Failure, Observation, Seen, Trace
+
+SCENARIO_TIMEOUT_S = 5.0  # CPU seconds of one step
+HURRY_S = 1.0  # of a step, once another scenario of the check has taken too long
+WALL_FACTOR = 6.0  # wall time guards against sleeping; a loaded machine must not cost anyone a point
+
+
+class ScenarioTimeout(BaseException):
+    """A scenario took longer than its time; a BaseException, so that `except Exception` does not swallow it."""
+
+
+def run(
+    scenarios: Sequence[Scenario], namespace: Mapping[str, Any], timeout_s: float = SCENARIO_TIMEOUT_S
+) -> list[Trace]:
+    """Run each scenario on the names in the namespace and return one trace for each, in order."""
+    with _orderly_torch():
+        warm_up()
+        traces: list[Trace] = []
+        for scenario in scenarios:
+            # Where one step took too long, the others most likely will; they get less time, so that the check ends.
+            slow = any(t.failure is not None and t.failure.type == ScenarioTimeout.__name__ for t in traces)
+            traces.append(_run_one(scenario, namespace, min(timeout_s, HURRY_S) if slow else timeout_s))
+        return traces
+
+
+@cache
+def warm_up() -> None:
+    """Have torch load what it loads at first use, before any alarm can ring in the middle of such an import."""
+    with listening(OperatorLog()), watching_autograd(OperatorLog()):
+        layer = torch.nn.Sequential(torch.nn.Linear(2, 2))
+        layer(torch.ones(1, 2, requires_grad=True)).square().sum().backward()
+        copy.deepcopy(layer).load_state_dict(layer.state_dict())
+
+
+def _run_one(scenario: Scenario, namespace: Mapping[str, Any], timeout_s: float) -> Trace:
+    log, bench = OperatorLog(), _Bench(namespace)
+    observations: list[Observation] = []
+    for step in scenario.steps:
+        seen: dict[str, Seen] = {}
+        failure: Failure | None = None
+        try:
+            with _alarm(timeout_s), listening(log), _autograd_watch(step, log):
+                bench.do(step, seen)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # SystemExit and GeneratorExit too: they are the student's, not ours
+            failure = observe.failure(error)
+            log.unpacked |= "saved tensor hooks" in failure.message  # torch.func refuses to run under the watch
+        observations.append(Observation(seen, failure))
+        if failure is not None:
+            break
+    return Trace(scenario.name, tuple(observations), tuple(log.operators), log.unpacked, bench.inherits)
+
+
+class _Bench:
+    """What a scenario works on: the module, the graph that waits for its backward pass."""
+
+    def __init__(self, namespace: Mapping[str, Any]) -> None:
+        self.namespace = namespace
+        self.build: Build | None = None
+        self.m: Any = None  # the module under test
+        self.outer: Any = None  # what is called: the module, or the nn.Sequential around it
+        self.hooked = 0
+        self.waiting: tuple[Any, Any] | None = None
+        self.inherits: tuple[str, ...] = ()
+
+    def do(self, step: Step, seen: dict[str, Seen]) -> None:
+        """Do one step and write what it shows into `seen`, also the part before a failure."""
+        match step:
+            case Build():
+                self._construct(step)
+            case Cast():
+                self.outer.to(getattr(torch, step.dtype))
+            case Mode():
+                self._switch(step)
+            case Load():
+                self._load(step)
+            case Reload():
+                self._reload(step)
+            case Freeze():
+                for name in step.names:
+                    getattr(self.m, name).requires_grad_(False)
+            case Forward():
+                self._forward(step, seen)
+            case Backward():
+                self._late_backward(step, seen)
+            case State():
+                seen.update(observe.state(self.m))
+            case Call():
+                self._call(step, seen)
+            case Value():
+                seen.update(observe.value(step.target, self._target(step.target)))
+
+    def _target(self, name: str) -> Any:
+        if name not in self.namespace:
+            raise NameError(f"{name} is not defined: write it, or run the cell that defines it")
+        return self.namespace[name]
+
+    def _construct(self, step: Build) -> None:
+        cls = self._target(step.target)
+        self.build, self.m = step, cls(*map(_real, step.args), **{k: _real(v) for k, v in step.kwargs.items()})
+        if not isinstance(self.m, torch.nn.Module):
+            raise TypeError(f"{step.target}(...) must be an nn.Module; it is a {type(self.m).__name__}")
+        self.inherits = inherited(self.m)
+        if step.dtype is not None:
+            self.m.to(getattr(torch, step.dtype))
+        self.outer, self.hooked = self.m, 0
+        if step.child:
+            self.outer = torch.nn.Sequential(self.m)
+            self.m.register_forward_hook(self._count)
+
+    def _count(self, *_: Any) -> None:
+        self.hooked += 1
+
+    def _switch(self, step: Mode) -> None:
+        if step.attribute:
+            self.m.training = step.training
+        elif step.training:
+            self.outer.train()
+        else:
+            self.outer.eval()
+
+    def _load(self, step: Load) -> None:
+        state = {name: _real(recipe) for name, recipe in step.state.items()}
+        if not step.fill:
+            self.m.load_state_dict(state, strict=True)
+            return
+        with torch.no_grad():
+            for name, value in state.items():
+                there = getattr(self.m, name)
+                if not isinstance(there, torch.Tensor):
+                    raise AttributeError(f"m.{name} must be a tensor; it is {type(there).__name__}")
+                if there.shape != value.shape:
+                    raise ValueError(f"m.{name} must have shape {tuple(value.shape)}; it has {tuple(there.shape)}")
+                there.copy_(value)
+
+    def _reload(self, step: Reload) -> None:
+        if step.copy:
+            self.m = self.outer = copy.deepcopy(self.m)
+            return
+        assert self.build is not None, "a Reload follows a Build"
+        state, training = copy.deepcopy(self.m.state_dict()), self.m.training
+        self._construct(self.build)
+        self.m.load_state_dict(state, strict=True)
+        self.m.train(training)
+
+    def _forward(self, step: Forward, seen: dict[str, Seen]) -> None:
+        x = _real(step.x)
+        x.requires_grad_(step.x_requires_grad and step.grad_enabled)
+        before = x.detach().clone()
+        self.m.zero_grad(set_to_none=True)
+        with torch.set_grad_enabled(step.grad_enabled):
+            y = self.outer(x)
+        seen["x is unchanged"] = bool(torch.equal(x.detach(), before))
+        if self.build is not None and self.build.child:
+            seen["forward hooks fired"], self.hooked = self.hooked, 0
+        seen["y"] = observe.thing(y)
+        if not isinstance(y, torch.Tensor):
+            return
+        if step.later:
+            self.waiting = (x, y)
+        elif step.grad is not None:
+            self._backward(x, y, step.grad, seen)
+
+    def _late_backward(self, step: Backward, seen: dict[str, Seen]) -> None:
+        assert self.waiting is not None, "a Backward follows a Forward with later=True"
+        (x, y), self.waiting = self.waiting, None
+        self._backward(x, y, step.grad, seen)
+
+    def _backward(self, x: Any, y: Any, grad: Recipe, seen: dict[str, Seen]) -> None:
+        y.backward(_real(grad))
+        seen["x.grad"] = observe.thing(x.grad)
+        for name, parameter in itertools.islice(self.m.named_parameters(), 20):
+            seen[f"m.{name}.grad"] = observe.thing(parameter.grad)
+
+    def _call(self, step: Call, seen: dict[str, Seen]) -> None:
+        args = [_real(entry) for entry in step.args]
+        before = [entry.clone() if isinstance(entry, torch.Tensor) else entry for entry in args]
+        result = self._target(step.target)(*args, **{k: _real(v) for k, v in step.kwargs.items()})
+        for number, (old, new) in enumerate(zip(before, args, strict=True)):
+            if isinstance(old, torch.Tensor):
+                seen[f"argument {number} is unchanged"] = bool(torch.equal(old, new))
+        seen.update(observe.value("result", result))
+
+
+def _real(given: Argument) -> Any:
+    """Return what a scenario's argument stands for: a tensor drawn from a recipe and laid out in memory, or itself."""
+    if not isinstance(given, Recipe):
+        return given
+    x = torch.from_numpy(draw(given).copy())
+    axes = list(range(x.dim()))
+    match given.layout:
+        case "transposed":
+            order = axes[::-1]
+        case "channels_last":
+            order = [0, *axes[2:], 1] if x.dim() > 2 else axes
+        case "strided":
+            wide = torch.zeros(*x.shape[:-1], 2 * x.shape[-1], dtype=x.dtype)
+            wide[..., ::2] = x
+            return wide[..., ::2]
+        case _:
+            return x
+    return x.permute(order).contiguous().permute([order.index(axis) for axis in axes])
+
+
+def _autograd_watch(step: Step, log: OperatorLog) -> Any:
+    return watching_autograd(log) if isinstance(step, Call) else _nothing()
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def _alarm(timeout_s: float) -> Iterator[None]:
+    """Raise ScenarioTimeout inside the block after a time, where the platform and the thread allow it.
+
+    It rings again every half second, since `except BaseException` in a student's loop may swallow the first.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def ring(*_: Any) -> None:
+        raise ScenarioTimeout(f"it took more than {timeout_s:g} seconds")
+
+    clocks = (
+        (signal.ITIMER_PROF, signal.SIGPROF, timeout_s),
+        (signal.ITIMER_REAL, signal.SIGALRM, WALL_FACTOR * timeout_s),
+    )
+    before = [signal.signal(number, ring) for _, number, _ in clocks]
+    for timer, _, seconds in clocks:
+        signal.setitimer(timer, seconds, 0.5)
+    try:
+        yield
+    finally:
+        for (timer, number, _), old in zip(clocks, before, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(number, old)
+
+
+@contextmanager
+def _orderly_torch() -> Iterator[None]:
+    """Give the block torch's default switches, whatever the notebook left, and put the notebook's back afterwards."""
+    dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
+    anomaly = torch.is_anomaly_enabled()
+    torch.set_default_dtype(torch.float32)
+    torch.set_grad_enabled(True)
+    torch.autograd.set_detect_anomaly(False)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        torch.set_default_dtype(dtype)
+        torch.set_grad_enabled(grad)
+        torch.autograd.set_detect_anomaly(anomaly)

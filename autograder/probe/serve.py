@@ -1,0 +1,43 @@
+"""The probe's door inside a kernel: scenarios come in as text, traces go out as one display message of our own type.
+
+The grader executes what `request` returns in the kernel and reads the message. Nothing here is secret, nothing decides.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import io
+from typing import Any
+
+from autograder.probe.run import run
+from autograder.trace.codec import dump_traces, load_scenarios
+
+MIME = "application/vnd.normalization-course.traces"
+
+
+def request(scenarios_json: str) -> str:
+    """Return the code that a grader executes in a kernel to have scenarios run there."""
+    text = base64.b64encode(scenarios_json.encode()).decode()
+    return f'__import__("autograder.probe.serve", fromlist=["answer"]).answer("{text}", globals())'
+
+
+READY = '__import__("autograder.probe.serve", fromlist=["ready"]).ready()'
+
+
+def ready() -> None:
+    """Load what the probe needs and say so, before any code of the student's runs and any of its time counts."""
+    from IPython.display import publish_display_data
+
+    run((), {})
+    publish_display_data({MIME: base64.b64encode(dump_traces([])).decode()})  # type: ignore[no-untyped-call]
+
+
+def answer(request_text: str, namespace: dict[str, Any]) -> None:
+    """Run the scenarios on the notebook's names and display the traces. What student code prints meanwhile is dropped."""
+    from IPython.display import publish_display_data
+
+    scenarios = load_scenarios(base64.b64decode(request_text).decode())
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        traces = run(scenarios, namespace)
+    publish_display_data({MIME: base64.b64encode(dump_traces(traces)).decode()})  # type: ignore[no-untyped-call]
