@@ -1,0 +1,133 @@
+"""What a lab is made of: checks with points, named mistakes, honest variants. Data only; `grading` runs them.
+
+A Check promises one thing in its title and keeps the promise by scenarios that are drawn anew from a seed. Its `keys` say which
+addresses of a trace it looks at, so that one fault costs one check and not all of them.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from autograder.trace.scenario import Dtype, Layout, Recipe, Scenario, matches
+
+ANYTHING = ("*",)
+
+
+@dataclass
+class Draw:
+    """The random choices of one check in one grading run: the same seed and name always give the same scenarios."""
+
+    seed: int
+    name: str
+    count: int = 0
+    _stream: np.random.Generator = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Key the stream with the seed and the name, so that checks do not disturb one another."""
+        entropy = np.random.SeedSequence([self.seed % (1 << 63), zlib.crc32(self.name.encode())])
+        self._stream = np.random.Generator(np.random.Philox(entropy))
+
+    def tensor(
+        self,
+        *shape: int,
+        loc: float | tuple[float, ...] = 0.0,
+        scale: float | tuple[float, ...] = 1.0,
+        dtype: Dtype = "float64",
+        layout: Layout = "contiguous",
+        positive: bool = False,
+    ) -> Recipe:
+        """Return the recipe of a tensor with a seed of its own."""
+        seed = int(self._stream.integers(1 << 62))
+        return Recipe(shape, seed, loc, scale, dtype, layout, None, positive)
+
+    def number(self, low: float, high: float) -> float:
+        """Return a number between two, with two decimals so that it reads well in a report."""
+        return round(float(self._stream.uniform(low, high)), 2)
+
+    def numbers(self, low: float, high: float, count: int) -> tuple[float, ...]:
+        """Return several such numbers."""
+        return tuple(self.number(low, high) for _ in range(count))
+
+
+@dataclass(frozen=True)
+class Check:
+    """One promise of an exercise, worth its points or nothing.
+
+    `scenarios` draws what to run; `keys` are the patterns of the addresses that are compared (* and ? stand for
+    anything); `contract` tells whether a plain file can be graded on it, or whether it belongs to a step that only the
+    notebook has.
+    """
+
+    name: str
+    exercise: str
+    points: float
+    title: str
+    scenarios: Callable[[Draw], tuple[Scenario, ...]]
+    keys: tuple[str, ...] = ANYTHING
+    contract: bool = True
+    autograd: bool = True  # may the code under test run torch's autograd?
+    tolerance: float | None = None  # absolute; None derives one per scenario (checks.tolerance)
+    raises: tuple[str, ...] = ("ValueError",)  # what the reference may raise; anything else is a fault of ours
+    secret: bool = False  # a prediction: practice says "no", not what the answer is
+
+    def looks_at(self, address: str) -> bool:
+        """Tell whether this check compares what stands at an address."""
+        return matches(address, self.keys)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A named wrong module: what is wrong, what a student sees, how to think about it, and where the book explains it."""
+
+    id: str
+    exercise: str
+    check: str
+    title: str
+    symptom: str
+    hint: str
+    page: str
+    source: str
+    seen_in: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Variant:
+    """An honest solution in a style of its own; it must always get full marks."""
+
+    id: str
+    title: str
+    sources: Mapping[str, str]
+
+    @property
+    def file(self) -> str:
+        """The sources as one Python file."""
+        return "\n\n".join(self.sources.values()) + "\n"
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A lab as the grader is given it: the reference answers by name, the checks, the mistakes."""
+
+    name: str
+    title: str
+    contract: tuple[str, ...]
+    checks: tuple[Check, ...]
+    reference: Mapping[str, object]
+    mistakes: tuple[Mistake, ...] = ()
+
+    def check(self, name: str) -> Check:
+        """Return the check of that name; KeyError if the lab has none."""
+        return next(check for check in self.checks if check.name == name) if name in self.names else _unknown(name)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all checks."""
+        return frozenset(check.name for check in self.checks)
+
+
+def _unknown(name: str) -> Check:
+    raise KeyError(f"no check is called {name!r}")

@@ -1,0 +1,150 @@
+"""Compare two traces and say where they first differ: failure, presence, shape, dtype, finite, value, in this order.
+
+Nothing is broadcast: a (1, C) tensor is not a (C,) tensor. Each difference has an address that reads like code and, for numbers,
+the worst index with both values. It compares; it does not know which trace is right or why they differ (`diagnose` does).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from autograder.checks.tolerance import Tolerances
+from autograder.trace.scenario import matches
+from autograder.trace.trace import Failure, Opaque, Seen, Tensor, Trace
+
+Numbers: TypeAlias = npt.NDArray[np.float64]
+Kind = Literal["failure", "missing", "shape", "dtype", "finite", "value"]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One difference: the step (from 0), the address, what kind, and one line for a person."""
+
+    step: int
+    address: str
+    kind: Kind
+    line: str
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the reference showed: as it ran, its float64 truth, the tolerances derived from both; `only` is the scenario's."""
+
+    trace: Trace
+    truth: Trace
+    tolerances: Tolerances
+    only: tuple[str, ...] = ("*",)
+
+
+def differences(expected: Expected, given: Trace, looks_at: Callable[[str], bool]) -> Iterator[Difference]:
+    """Yield the differences at the addresses that a check looks at, step by step; it ends with the first failure that differs."""
+    for step, want in enumerate(expected.trace.observations):
+        if step >= len(given.observations):
+            yield Difference(step, "", "missing", "the run ended before this step")
+            return
+        got = given.observations[step]
+        failed = _failure(step, want.failure, got.failure)
+        if failed is not None:
+            yield failed
+            return
+        truth = expected.truth.observations[step].seen if step < len(expected.truth.observations) else {}
+        for address, value in want.seen.items():
+            if not (looks_at(address) and matches(address, expected.only)):
+                continue
+            if address not in got.seen:
+                yield Difference(step, address, "missing", f"{address} is missing; expected {brief(value)}")
+                continue
+            tolerance = expected.tolerances[step].get(address, 0.0) if step < len(expected.tolerances) else 0.0
+            found = difference(address, value, truth.get(address, value), got.seen[address], tolerance)
+            if found is not None:
+                yield Difference(step, address, *found)
+
+
+def _failure(step: int, want: Failure | None, got: Failure | None) -> Difference | None:
+    if want is None and got is None:
+        return None
+    if want is None and got is not None:
+        where = f" (in {got.frames[-1].function}: `{got.frames[-1].text}`)" if got.frames else ""
+        return Difference(step, "", "failure", f"{got.type}: {_first_line(got.message)}{where}")
+    assert want is not None
+    if got is None:
+        return Difference(step, "", "failure", f"{_a(want.type)} was expected, but nothing was raised")
+    if want.type not in (got.type, *got.bases):
+        line = f"{_a(want.type)} was expected, but {got.type} was raised: {_first_line(got.message)}"
+        return Difference(step, "", "failure", line)
+    return None
+
+
+def difference(address: str, want: Seen, truth: Seen, got: Seen, tolerance: float) -> tuple[Kind, str] | None:
+    """Compare what stands at one address: shape and dtype with the run as it was, numbers with the truth."""
+    if isinstance(want, Tensor):
+        if not isinstance(got, Tensor):
+            return "missing", f"{address} should be a tensor of shape {want.shape}; it is {brief(got)}"
+        if got.shape != want.shape:
+            return "shape", f"{address} should have shape {want.shape}; it has {got.shape}"
+        if got.dtype != want.dtype:
+            return "dtype", f"{address} should be {want.dtype}; it is {got.dtype}"
+        exact = truth if isinstance(truth, Tensor) and truth.shape == want.shape else want
+        return _numbers(address, exact.array.astype(np.float64), got.array.astype(np.float64), tolerance)
+    if type(want) is float and type(got) in (int, float, Tensor):
+        number = got.array.astype(np.float64) if isinstance(got, Tensor) else np.float64(got)  # type: ignore[arg-type]
+        if np.size(number) == 1:
+            exact_number = np.float64(truth) if type(truth) is float else np.float64(want)
+            return _numbers(address, np.asarray(exact_number), np.reshape(number, ()), tolerance)
+    if type(got) is type(want) and got == want:
+        return None
+    return ("missing" if isinstance(got, Opaque) else "value"), _said(address, want, got)
+
+
+def _said(address: str, want: Seen, got: Seen) -> str:
+    if isinstance(want, bool) and isinstance(got, bool):
+        return f"'{address}' should be {want}; it is {got}"
+    return f"{address} should be {brief(want)}; it is {brief(got)}"
+
+
+def _numbers(address: str, want: Numbers, got: Numbers, tolerance: float) -> tuple[Kind, str] | None:
+    if want.size == 0:
+        return None
+    odd = ~np.isfinite(got) & np.isfinite(want)
+    if odd.any():
+        index = tuple(int(i) for i in np.argwhere(odd)[0])
+        place = f"{address}{_index(index)}"
+        return "finite", f"{place} should be {want[index]:.6g}; it is {got[index]} ({int(odd.sum())} of {got.size})"
+    with np.errstate(invalid="ignore"):
+        gap = np.where((want == got) | (np.isnan(want) & np.isnan(got)), 0.0, np.abs(want - got))
+    gap = np.where(np.isnan(gap), np.inf, gap)
+    if float(gap.max()) <= tolerance:
+        return None
+    index = tuple(int(i) for i in np.unravel_index(int(gap.argmax()), gap.shape))
+    return "value", f"{address}{_index(index)} should be {want[index]:.6g}; it is {got[index]:.6g}" + (
+        f" ({int((gap > tolerance).sum())} of {gap.size} differ; this one most)" if gap.size > 1 else ""
+    )
+
+
+def _a(word: str) -> str:
+    return f"{'an' if word[:1] in 'AEIOU' else 'a'} {word}"
+
+
+def _index(index: tuple[int, ...]) -> str:
+    return f"[{', '.join(map(str, index))}]" if index else ""
+
+
+def _first_line(text: str) -> str:
+    line = text.strip().splitlines()[0] if text.strip() else "(no message)"
+    return line if len(line) <= 160 else line[:157] + "..."
+
+
+def brief(given: Seen) -> str:
+    """Return a few words for what stands at an address."""
+    if isinstance(given, Tensor):
+        return f"a {given.dtype} tensor of shape {given.shape}"
+    if isinstance(given, Opaque):
+        return "missing" if given.type == "missing" else f"a {given.type}"
+    if isinstance(given, str):
+        return f"'{given}'" if given else "empty"
+    return f"{given:.6g}" if isinstance(given, float) else repr(given)
