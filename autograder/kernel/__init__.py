@@ -1,0 +1,1 @@
+"""A Jupyter kernel in a box, and the client that treats every reply of it as hostile."""

@@ -1,0 +1,183 @@
+"""A session with one kernel in its box: run a student's cell, ask a question of our own, leave nothing behind.
+
+Nothing that student code does is an exception here: it ends in a `CellRun` or an `Answer` whose status is one of five
+words. Only a kernel that cannot be started raises. Nothing that comes back is trusted beyond its shape: code in the
+kernel can forge any reply, so what an answer says must be judged by whoever asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from autograder.errors import SandboxError
+from autograder.kernel.dialogue import Dialogue
+from autograder.kernel.launch import start_kernel
+from autograder.kernel.outputs import CellError, Outputs
+from autograder.kernel.request import Status
+from autograder.kernel.wire import Message, Wire, write_connection
+from autograder.sandbox.box import Box
+from autograder.sandbox.folder import RunFolder
+from autograder.sandbox.policy import MESSAGE_MB, Limits
+
+
+@dataclass(frozen=True)
+class CellRun:
+    """How a student's cell ended; `reason` is a sentence for the student where it timed out, died or flooded."""
+
+    status: Status
+    outputs: tuple[dict[str, Any], ...]
+    error: CellError | None
+    reason: str
+    wall_s: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What our own code in the kernel gave back: the bytes it displayed, or why there are none."""
+
+    status: Status
+    data: bytes | None
+    error: CellError | None
+    reason: str
+
+
+class KernelSession:
+    """An async context manager around one kernel.
+
+    Args:
+        limits: bounds of this submission; `wall_notebook_s` starts when the kernel does.
+        sandboxed: False runs the kernel as an ordinary process of this user, which every report must say.
+
+    Raises (on entering):
+        SandboxUnavailable: this machine cannot give a sandbox.
+        SandboxError: the kernel did not start.
+    """
+
+    def __init__(self, limits: Limits, *, sandboxed: bool = True) -> None:
+        self.limits = limits
+        self.sandboxed = sandboxed
+        self._box: Box | None = None
+        self._wire: Wire | None = None
+        self._dialogue: Dialogue | None = None
+
+    @property
+    def alive(self) -> bool:
+        """True while the kernel can take another cell."""
+        return self._dialogue is not None and self._dialogue.alive
+
+    @property
+    def peak_memory_mb(self) -> float:
+        """The most memory that the whole process tree was seen to hold."""
+        return self._box.peak_memory_mb if self._box else 0.0
+
+    async def __aenter__(self) -> KernelSession:
+        folder = RunFolder()
+        try:
+            connection = write_connection(folder.path, tcp=sys.platform == "win32")
+            future = start_kernel(connection.path, folder, self.limits, sandboxed=self.sandboxed)
+        except BaseException:
+            folder.remove()
+            raise
+        try:
+            self._box = await asyncio.shield(asyncio.wrap_future(future))
+        except asyncio.CancelledError:
+            future.add_done_callback(lambda done: None if done.exception() else done.result().stop())
+            raise
+        try:
+            self._wire = Wire(connection)
+            self._dialogue = await Dialogue.open(self._wire, self._box)
+        except BaseException:
+            await self._end()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._end()
+
+    async def run_cell(self, source: str, *, wall_s: float | None = None) -> CellRun:
+        """Run a student's cell and keep what it showed.
+
+        At `wall_s` (by default the limit per cell) it is interrupted; if it does not stop then, the kernel is killed
+        and `alive` turns false. The same goes for output over the limit.
+        """
+        limit_s = self.limits.wall_cell_s if wall_s is None else wall_s
+        room = int(self.limits.output_mb * 2**20)
+        outputs = Outputs(room)
+        started = time.monotonic()
+
+        def take(message: Message) -> bool:
+            outputs.add(message.kind, message.content)
+            return not outputs.full
+
+        status, reason = await self._entered().execute(source, outputs, take, limit_s, 4 * room + 2**22, history=True)
+        if status == "timeout" and not reason:
+            reason = f"The cell ran for more than {limit_s:g} s and was stopped."
+        if status == "flooded" and not reason:
+            reason = f"The cell printed or showed more than {self.limits.output_mb:g} MB and was stopped."
+        return CellRun(status, outputs.notebook_outputs(), outputs.error, reason, time.monotonic() - started)
+
+    async def ask(self, source: str, *, mime: str, wall_s: float, max_bytes: int) -> Answer:
+        """Run code of ours and take the first thing it displays with type `mime`: base64 text, decoded.
+
+        What else the code prints is thrown away. Status "ok" always comes with data.
+        """
+        if max_bytes > MESSAGE_MB * 2**20 * 3 // 4 - 2**16:
+            raise ValueError(
+                f"max_bytes is {max_bytes}, more than one message of {MESSAGE_MB} MB can carry as base64 text."
+            )
+        outputs = Outputs(0)
+        found: list[str] = []
+
+        def take(message: Message) -> bool:
+            if message.kind == "error":
+                outputs.set_error(message.content)
+            data = message.content.get("data")
+            if message.kind == "display_data" and isinstance(data, dict) and not found:
+                value = data.get(mime)
+                if isinstance(value, str):
+                    found.append(value)
+            return True
+
+        # base64 makes four bytes of three, and the printed rest shares what a cell may print.
+        room = max_bytes * 4 // 3 + 2**16 + int(4 * self.limits.output_mb * 2**20)
+        status, reason = await self._entered().execute(source, outputs, take, wall_s, room, history=False)
+        if status != "ok":
+            if status == "timeout" and not reason:
+                reason = f"The check of the code took more than {wall_s:g} s and was stopped."
+            if status == "flooded" and not reason:
+                reason = "The code printed or returned too much while it was checked, and was stopped."
+            return Answer(status, None, outputs.error, reason)
+        if not found:
+            return Answer("error", None, None, "The kernel gave no answer to the grader's question.")
+        if len(found[0]) > max_bytes * 4 // 3 + 4:
+            return Answer("flooded", None, None, f"The answer was larger than {max_bytes} bytes.")
+        try:
+            return Answer("ok", base64.b64decode(found[0], validate=True), None, "")
+        except (ValueError, binascii.Error):
+            return Answer("error", None, None, "The kernel's answer to the grader was damaged.")
+
+    def _entered(self) -> Dialogue:
+        if self._dialogue is None:
+            raise SandboxError("The kernel session is not open. Use it as `async with KernelSession(...) as session`.")
+        return self._dialogue
+
+    async def _end(self) -> None:
+        if self._wire is not None:
+            self._wire.close()
+        if self._box is not None:
+            self._box.stop()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(self._box.ended)), 10)

@@ -1,0 +1,144 @@
+"""The keeper: one thread per grader process that starts every box and watches them all.
+
+One thread for two reasons: the kernel ends a box when the *thread* that started it ends, so that thread must live as
+long as the process; and the watch must go on while an event loop is busy comparing tensors.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+
+from autograder.errors import SandboxError
+from autograder.sandbox.box import Box
+from autograder.sandbox.folder import remove_stale
+from autograder.sandbox.policy import POLL_S
+from autograder.sandbox.tree import usage
+
+_log = logging.getLogger(__name__)
+
+
+class Keeper:
+    """The thread, its boxes and its inbox."""
+
+    def __init__(self) -> None:
+        self._boxes: list[Box] = []
+        self._inbox: SimpleQueue[tuple[Callable[[], Box], Future[Box]]] = SimpleQueue()
+        self._wake, self._bell = socket.socketpair()
+        self._wake.setblocking(False)
+        self._bell.setblocking(False)
+        threading.Thread(target=self._run, name="box-keeper", daemon=True).start()
+        atexit.register(self._close)
+
+    def start(self, make: Callable[[], Box]) -> Future[Box]:
+        """Have the thread call `make`, which starts a box, and watch that box from then on."""
+        future: Future[Box] = Future()
+        self._inbox.put((make, future))
+        self.ring()
+        return future
+
+    def ring(self) -> None:
+        """Wake the thread; a full bell is as good as one more ring."""
+        with suppress(BlockingIOError):
+            self._bell.send(b".")
+
+    def _run(self) -> None:
+        with suppress(OSError, SandboxError):  # the first box says what is wrong with the folder
+            remove_stale()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._wake, selectors.EVENT_READ)
+            looked = 0.0
+            while True:
+                selector.select(POLL_S if self._boxes else None)
+                with suppress(BlockingIOError):
+                    self._wake.recv(4096)
+                self._take_orders(selector)
+                due = time.monotonic() - looked >= POLL_S
+                if due and self._boxes:
+                    self._look()
+                    looked = time.monotonic()
+                self._bury(selector)
+
+    def _take_orders(self, selector: selectors.BaseSelector) -> None:
+        while True:
+            try:
+                make, future = self._inbox.get_nowait()
+            except Empty:
+                return
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                box = make()
+            except BaseException as error:
+                future.set_exception(error)
+                continue
+            if box.exit_descriptor is not None:
+                selector.register(box.exit_descriptor, selectors.EVENT_READ)
+            self._boxes.append(box)
+            future.set_result(box)
+
+    def _look(self) -> None:
+        try:
+            seen = usage(box.process.pid for box in self._boxes)
+        except OSError as error:  # most likely out of file descriptors for a moment
+            _log.warning("The watch over the boxes could not look at their memory: %s", error)
+            return
+        for box in self._boxes:
+            box.drain()
+            box.look(seen.get(box.process.pid))
+
+    def _bury(self, selector: selectors.BaseSelector) -> None:
+        for box in list(self._boxes):
+            if box.process.poll() is None:
+                continue
+            if box.exit_descriptor is not None:
+                selector.unregister(box.exit_descriptor)
+                box.close_exit_descriptor()
+            if box.finish():
+                self._boxes.remove(box)
+            else:
+                time.sleep(0.002)  # its last processes are being ended by the kernel
+                self.ring()
+
+    def _close(self) -> None:
+        """At the end of the process: no box, no run folder stays behind."""
+        for box in list(self._boxes):
+            box.stop()
+        self.ring()
+        deadline = time.monotonic() + 5
+        while self._boxes and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+
+_keeper: Keeper | None = None
+_lock = threading.Lock()
+
+
+def keeper() -> Keeper:
+    """The keeper of this process, started at the first call."""
+    global _keeper
+    with _lock:
+        if _keeper is None:
+            _keeper = Keeper()
+        return _keeper
+
+
+def _forget() -> None:
+    # A forked child has the keeper's data but not its thread; its boxes belong to the parent.
+    global _keeper, _lock
+    if _keeper is not None:
+        atexit.unregister(_keeper._close)
+    _keeper, _lock = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

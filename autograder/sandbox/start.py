@@ -1,0 +1,192 @@
+"""Starting a box: file descriptors, the throw-away user, the first words of bubblewrap.
+
+The only module that starts untrusted programs. A caller names a command, a run folder and limits, and gets a `Box`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+
+from autograder.errors import SandboxError, SandboxUnavailable
+from autograder.sandbox import bwrap, seccomp
+from autograder.sandbox.box import Box
+from autograder.sandbox.folder import RunFolder
+from autograder.sandbox.keeper import keeper
+from autograder.sandbox.policy import Limits, environment
+from autograder.sandbox.users import throw_away_user
+from autograder.sandbox.view import view
+
+BUILD_S = 10
+"""Building a box takes some 5 ms; a machine that needs longer than this is not usable."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to start: the command, its run folder and limits, files for its home, additions to its environment."""
+
+    argv: list[str]
+    folder: RunFolder
+    limits: Limits
+    files: dict[str, bytes]
+    variables: dict[str, str]
+
+
+def start_box(
+    argv: Sequence[str],
+    folder: RunFolder,
+    limits: Limits,
+    *,
+    sandboxed: bool = True,
+    files: Mapping[str, bytes] | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> Future[Box]:
+    """Start `argv` in a box (or, without a sandbox, as an ordinary process that is only watched).
+
+    The run folder is deleted when the box has ended, and also when it could not be started.
+
+    Raises (in the future):
+        SandboxUnavailable: the machine cannot give a sandbox.
+        SandboxError: it can, and building this one failed.
+    """
+    order = Order(list(argv), folder, limits, dict(files or {}), dict(variables or {}))
+
+    def make() -> Box:
+        try:
+            return _boxed(order) if sandboxed else _unboxed(order)
+        except BaseException:
+            folder.remove()
+            raise
+
+    return keeper().start(make)
+
+
+def _boxed(order: Order) -> Box:
+    if sys.platform != "linux":
+        raise SandboxUnavailable(
+            f"Student code is boxed with bubblewrap, which needs Linux; this is {sys.platform}. "
+            "Use a Linux machine, a virtual machine or WSL2, or read in `autograder doctor` what --no-sandbox means."
+        )
+    folder, limits = order.folder, order.limits
+    paths = bwrap.programs()
+    shown = view()
+    user_id = throw_away_user() if bwrap.is_root() else None
+    if user_id is not None:
+        os.chown(folder.path, user_id, user_id)
+        for entry in os.scandir(folder.path):
+            os.chown(entry.path, user_id, user_id, follow_symlinks=False)
+    descriptors: list[int] = []  # handed to bubblewrap, which reads them once
+
+    def hand_over(data: bytes) -> int:
+        descriptors.append(sealed(data))
+        return descriptors[-1]
+
+    info, info_end = os.pipe()
+    descriptors.append(info_end)
+    output, output_end = os.pipe()
+    try:
+        files = {name: hand_over(data) for name, data in order.files.items()}
+        words = bwrap.options(shown, str(folder.path), limits, user_id=user_id, files=files)
+        command = [paths.bwrap, "--args", str(hand_over("\0".join(words).encode()))]
+        command += ["--seccomp", str(hand_over(seccomp.program())), "--info-fd", str(info_end), "--"]
+        command += bwrap.inner(order.argv, limits, paths, user_id=user_id)
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output_end,
+            stderr=output_end,
+            pass_fds=descriptors,
+            # bubblewrap hands its own environment on, and /proc/1/environ of the box shows it too.
+            env=environment(shown.path, shown.python_path) | order.variables,
+            cwd="/",
+            start_new_session=True,
+        )
+    except OSError as error:
+        os.close(info)
+        os.close(output)
+        raise SandboxError(
+            f"bubblewrap could not be started: {error}. Look at the machine's memory and load."
+        ) from error
+    finally:
+        for descriptor in (*descriptors, output_end):
+            os.close(descriptor)
+    os.set_blocking(output, False)
+    try:
+        first = _first_process(info)
+    finally:
+        os.close(info)
+    if first is None:
+        raise _refusal(process, output)
+    return Box(process, first, output, folder, limits, user_id, boxed=True)
+
+
+def _first_process(info: int) -> int | None:
+    """The id of process 1 of the box, as seen from here; None when bubblewrap gave up."""
+    data = b""
+    deadline = time.monotonic() + BUILD_S
+    # It arrives in pieces, and an open brace is no answer yet.
+    while not data.rstrip().endswith(b"}"):
+        if not select.select([info], [], [], max(0.0, deadline - time.monotonic()))[0]:
+            return None
+        piece = os.read(info, 4096)
+        if not piece:
+            return None
+        data += piece
+    return int(json.loads(data)["child-pid"])
+
+
+def _refusal(process: subprocess.Popen[bytes], output: int) -> SandboxError:
+    process.kill()
+    process.wait()
+    said = b""
+    with suppress(OSError):
+        said = os.read(output, 65536)
+    os.close(output)
+    return refusal(said.decode("utf-8", "replace").strip() or f"exit code {process.returncode}")
+
+
+def refusal(words: str) -> SandboxError:
+    """The error for what bubblewrap said when it could not build a box, also where it said so a moment later."""
+    kind = SandboxError
+    if any(sign in words for sign in ("ermission denied", "not permitted", "No permissions", "namespace")):
+        kind = SandboxUnavailable
+    return kind(f"bubblewrap could not build a box: {words}. Run `autograder doctor` for the remedy.")
+
+
+def _unboxed(order: Order) -> Box:
+    home = order.folder.path / "home"
+    home.mkdir()
+    for name, data in order.files.items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_bytes(data)
+    variables = environment(os.environ.get("PATH", os.defpath), os.environ.get("PYTHONPATH", ""))
+    variables |= {"HOME": str(home), "TMPDIR": str(home), **order.variables}
+    if sys.platform == "win32":
+        variables = {**os.environ, **variables}
+    process = subprocess.Popen(
+        order.argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=variables,
+        cwd=home,
+        start_new_session=True,
+    )
+    return Box(process, None, None, order.folder, order.limits, None, boxed=False)
+
+
+def sealed(data: bytes) -> int:
+    """A file descriptor that holds `data`, at its start, for a child to read once."""
+    descriptor = os.memfd_create("handed-over")
+    with os.fdopen(os.dup(descriptor), "wb") as file:
+        file.write(data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor

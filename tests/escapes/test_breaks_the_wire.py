@@ -1,0 +1,84 @@
+"""A kernel that damages or closes its own connections loses its kernel, and the grader waits for nothing."""
+
+import pytest
+
+from autograder.sandbox.policy import Limits
+
+pytestmark = pytest.mark.sandbox
+LIMITS = Limits(wall_cell_s=2, wall_notebook_s=60)
+
+DESCRIPTORS = """
+import os, socket
+sockets = []
+for name in os.listdir("/proc/self/fd"):
+    try:
+        connection = socket.socket(fileno=os.dup(int(name)))
+        if connection.family == socket.AF_UNIX and connection.getsockname().startswith("/tmp/autograder"):
+            sockets.append((int(name), connection))
+        else:
+            connection.close()
+    except OSError:
+        pass
+"""
+
+
+def test_garbage_on_the_wire(hostile_notebook):
+    """Bytes that are not ZMTP, written straight into the open connections."""
+    source = (
+        DESCRIPTORS
+        + """
+for _, connection in sockets:
+    try:
+        connection.send(b"\\xff" * 1000)
+    except OSError:
+        pass
+"""
+    )
+    run, after = hostile_notebook(source, "1", limits=LIMITS)
+    assert run.status == "dead"
+    assert "connection" in run.reason
+    assert after.status == "dead"
+
+
+def test_a_frame_without_end(hostile_notebook):
+    """A frame that claims 2**62 bytes is read past until the cell's time is over."""
+    source = (
+        DESCRIPTORS
+        + """
+import time
+for _, connection in sockets:
+    try:
+        connection.send(b"\\x03" + (2**62).to_bytes(8, "big"))
+    except OSError:
+        pass
+while True:
+    for _, connection in sockets:
+        try:
+            connection.send(b"x" * 2**20)
+        except OSError:
+            pass
+"""
+    )
+    (run,) = hostile_notebook(source, limits=LIMITS)
+    assert run.status in ("timeout", "flooded", "dead")
+    assert run.wall_s < 12
+
+
+def test_closed_connections(hostile_notebook):
+    """Hanging up while the process goes on."""
+    source = (
+        DESCRIPTORS
+        + """
+import time
+for descriptor, connection in sockets:
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass
+time.sleep(60)
+"""
+    )
+    run, after = hostile_notebook(source, "1", limits=LIMITS)
+    # libzmq aborts the whole process when its sockets fail under it; another kernel might live on. Both are found.
+    assert run.status == after.status == "dead"
+    assert run.reason == after.reason != ""
