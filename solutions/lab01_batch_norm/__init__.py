@@ -1,0 +1,1 @@
+"""Lab 1: the notebook, its checks, the mistakes they must catch, the variants they must accept."""

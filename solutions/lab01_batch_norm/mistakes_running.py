@@ -1,0 +1,181 @@
+"""Mistakes in the update of the running statistics. What evaluation does with them is in mistakes_modes."""
+
+from __future__ import annotations
+
+from solutions.lab01_batch_norm.plain import RUNNING_MEAN, RUNNING_VAR, UPDATE, in_layers
+
+COUNT = "        self.num_batches_tracked += 1\n"
+
+RUNNING = (
+    *in_layers(
+        "biased-running-variance",
+        "running",
+        "running_var receives the biased variance",
+        "running_var is too small, by (n-1)/n of each update; evaluation is off by a few per cent for small batches.",
+        "Two variances are at work: one describes this batch, one estimates all the data. Which of them should be "
+        "remembered?",
+        "bn-running-statistics",
+        (RUNNING_VAR, "self.running_var += rate * (var - self.running_var)"),
+        seen_in=("d2l", "labml", "ARENA", "the first version of this course"),
+    ),
+    *in_layers(
+        "bessel-upside-down",
+        "running",
+        "Bessel's correction is turned upside down: (n-1)/n in place of n/(n-1)",
+        "running_var comes out smaller than the biased variance; it should be larger.",
+        "A sample hugs its own mean, so its variance is too small an estimate. In which direction must it be "
+        "corrected?",
+        "bn-running-statistics",
+        (RUNNING_VAR, "self.running_var += rate * (var * (n - 1) / n - self.running_var)"),
+    ),
+    *in_layers(
+        "momentum-turned-round",
+        "running",
+        "momentum is taken as the weight of the old value",
+        "With 0.1 the running statistics are nearly those of the last batch; with 0.5 nothing shows.",
+        "Two conventions exist. Read in the contract whose weight the momentum is, then put momentum=0 into your "
+        "line: what should stay?",
+        "bn-running-statistics",
+        (RUNNING_MEAN, "self.running_mean += (1 - rate) * (mean - self.running_mean)"),
+        (RUNNING_VAR, "self.running_var += (1 - rate) * (var * n / (n - 1) - self.running_var)"),
+        seen_in=("layers written after Keras", "the first version of this lab"),
+    ),
+    *in_layers(
+        "running-never-updated",
+        "running",
+        "The running statistics are never updated",
+        "running_mean stays 0 and running_var stays 1 after training, so evaluation normalizes nothing.",
+        "Print running_mean before and after one training call.",
+        "bn-running-statistics",
+        (f"        {RUNNING_MEAN}\n", ""),
+        (f"        {RUNNING_VAR}\n", ""),
+    ),
+    *in_layers(
+        "update-into-a-copy",
+        "running",
+        "The new running mean is put into a local variable and lost",
+        "running_var moves, running_mean stays at 0.",
+        "Does your line change what the module holds, or only give a name to a new tensor?",
+        "bn-running-statistics",
+        (RUNNING_MEAN, "running_mean = self.running_mean + rate * (mean - self.running_mean)"),
+    ),
+    *in_layers(
+        "running-targets-swapped",
+        "running",
+        "The mean goes into running_var and the variance into running_mean",
+        "For data with mean 3 and standard deviation 5, running_mean moves towards 25.",
+        "Train on a constant 1: which buffer should move towards 1, and which towards 0?",
+        "bn-running-statistics",
+        (RUNNING_MEAN, "self.running_var += rate * (mean - self.running_var)"),
+        (RUNNING_VAR, "self.running_mean += rate * (var * n / (n - 1) - self.running_mean)"),
+    ),
+    *in_layers(
+        "running-updated-twice",
+        "running",
+        "The running statistics are updated twice in one call",
+        "They move nearly twice as far as they should in each step, and the count goes up by two.",
+        "Call the layer once and look at num_batches_tracked.",
+        "bn-running-statistics",
+        (UPDATE, UPDATE + "                self.update(mean, var, n)\n"),
+    ),
+    *in_layers(
+        "batches-not-counted",
+        "running",
+        "num_batches_tracked is never increased in training",
+        "It stays at 0, whatever you train.",
+        "The contract has three buffers. Which of them tells how many batches have been seen?",
+        "bn-running-statistics",
+        (COUNT + "        rate = self.momentum\n", "        rate = self.momentum\n"),
+        (
+            "            rate = 1 / self.num_batches_tracked.item()\n",
+            "            self.num_batches_tracked += 1\n            rate = 1 / self.num_batches_tracked.item()\n",
+        ),
+    ),
+    *in_layers(
+        "samples-counted",
+        "running",
+        "num_batches_tracked counts samples, not calls",
+        "After one call on four rows it is 4.",
+        "What does the name of the buffer say that it counts?",
+        "bn-running-statistics",
+        (UPDATE, "self.update(mean, var, n)\n                self.num_batches_tracked += x.shape[0] - 1\n"),
+        (
+            "rate = 1 / self.num_batches_tracked.item()",
+            'self.calls = getattr(self, "calls", 0) + 1\n            rate = 1 / self.calls',
+        ),
+    ),
+    *in_layers(
+        "running-of-the-output",
+        "running",
+        "The running statistics are taken from the normalized values",
+        "running_mean stays near 0 and running_var near 1 for any data.",
+        "Evaluation will use these numbers to centre and scale the raw input. Statistics of what do you need for that?",
+        "bn-running-statistics",
+        (
+            UPDATE,
+            "z = (x - mean.view(shape)) / torch.sqrt(var.view(shape) + self.eps)\n"
+            "                self.update(z.mean(dim=axes), z.var(dim=axes, unbiased=False), n)\n",
+        ),
+    ),
+    *in_layers(
+        "old-value-kept-whole",
+        "running",
+        "The new value is added, but the old one is not made smaller",
+        "The running statistics grow with every step and never settle.",
+        "Feed the same batch a thousand times. Where should running_mean end up, and where does yours?",
+        "bn-running-statistics",
+        (RUNNING_MEAN, "self.running_mean += rate * mean"),
+        (RUNNING_VAR, "self.running_var += rate * var * n / (n - 1)"),
+    ),
+    *in_layers(
+        "last-batch-only",
+        "running",
+        "The running statistics are overwritten by those of the last batch",
+        "After one step running_mean is the batch mean itself: nothing is averaged.",
+        "How much should one batch be able to change the memory of all the earlier ones?",
+        "bn-running-statistics",
+        (RUNNING_MEAN, "self.running_mean.copy_(mean)"),
+        (RUNNING_VAR, "self.running_var.copy_(var * n / (n - 1))"),
+    ),
+    *in_layers(
+        "running-standard-deviation",
+        "running",
+        "running_var receives the standard deviation",
+        "For data with standard deviation 5, running_var moves towards 5; it should move towards 25.",
+        "Read the buffer's name, and then what evaluation does with it: is a root taken there as well?",
+        "bn-running-statistics",
+        (RUNNING_VAR, "self.running_var += rate * ((var * n / (n - 1)).sqrt() - self.running_var)"),
+    ),
+    *in_layers(
+        "momentum-argument-ignored",
+        "running",
+        "The constructor's momentum is ignored; 0.1 is written into the code",
+        "Right at the default, wrong for every other momentum.",
+        "Build the layer with momentum=0.3: which line of yours learns about it?",
+        "bn-running-statistics",
+        ("self.momentum = momentum", "self.momentum = 0.1"),
+    ),
+    *in_layers(
+        "count-from-the-notebook",
+        "running",
+        "Bessel's correction takes the number of values from a global variable of the notebook",
+        "Right for the batch that the notebook works with, wrong for any other.",
+        "Restart the kernel, or call the layer with a smaller batch. Which names does forward use that were not given "
+        "to it?",
+        "bn-running-statistics",
+        ("import torch\n", "import torch\n\nbatch_size = 8\n"),
+        (UPDATE, "self.update(mean, var, batch_size)\n"),
+    ),
+    *in_layers(
+        "graph-kept-in-running",
+        "running",
+        "The running statistics keep the graph of every batch they have seen",
+        "Memory grows with each step, and a backward pass in evaluation fails: the graph has been freed.",
+        "Should a gradient ever flow through the memory of old batches? How do you tell torch that a computation is "
+        "not to be recorded?",
+        "bn-running-statistics",
+        ("    @torch.no_grad()\n", ""),
+        (RUNNING_MEAN, "self.running_mean = self.running_mean + rate * (mean - self.running_mean)"),
+        (RUNNING_VAR, "self.running_var = self.running_var + rate * (var * n / (n - 1) - self.running_var)"),
+    ),
+)
