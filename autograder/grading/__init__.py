@@ -1,0 +1,1 @@
+"""Grading: a notebook and a lab go in, a report comes out."""

@@ -1,0 +1,145 @@
+"""Grade one submission: bytes of a notebook, or the text of a Python file, become a report.
+
+A pure function of the submission, the lab, the seed and the limits: no database, no course folder, no clock in the result. Whatever
+is wrong with a submission is in the report; only our own failures are exceptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from nbformat import NotebookNode
+
+from autograder.checks.check import Check
+from autograder.grading import outputs
+from autograder.grading.course import CourseLab
+from autograder.grading.judge import Judge
+from autograder.grading.report import SANDBOXED, UNSANDBOXED, CheckResult, Report, total
+from autograder.grading.run import Item, Played, play
+from autograder.grading.source import Chunk, chunks, mentions
+from autograder.grading.submission import Cell, UnreadableSubmission, graft, read_notebook
+from autograder.sandbox.policy import Limits
+
+SKIP_TAG = "skip-when-grading"  # on a given cell of ours that nothing graded needs: an experiment of half a minute
+
+
+@dataclass(frozen=True)
+class Graded:
+    """The report, and the notebook that ran: grafted, with harmless outputs and a scoring output in each graded cell."""
+
+    report: Report
+    notebook: NotebookNode
+
+
+def grade_notebook(
+    raw: bytes | UnreadableSubmission,
+    lab: CourseLab,
+    *,
+    seed: int,
+    limits: Limits,
+    sandboxed: bool = True,
+    student: str = "",
+    judge: Judge | None = None,
+) -> Graded:
+    """Grade a submitted notebook; an unreadable one gets no points and a sentence that says why.
+
+    `raw` is what `read_file` returned, or what it raised.
+    """
+    judge = judge or Judge(lab.lab, seed)
+    try:
+        if isinstance(raw, UnreadableSubmission):
+            raise raw
+        submitted = read_notebook(raw)
+    except UnreadableSubmission as error:
+        return _unreadable(lab, judge, str(error), student, sandboxed)
+    grafted = graft(lab.release, submitted)
+    items = [_item(cell, grafted.notebook.cells[cell.index], judge) for cell in grafted.cells]
+    played = play(items, judge, limits, sandboxed=sandboxed)
+    asked = [judge.lab.check(item.check) for item in items if item.check is not None]
+    sources = [cell.source for cell in grafted.cells if cell.kind == "student" and cell.origin != "release"]
+    results = _judged(asked, judge, played, sources)
+    notes = (*grafted.notes, *played.notes)
+    report = total(lab.name, student, judge.seed, results, _sandbox(sandboxed), notes)
+    return Graded(report, _written(grafted.notebook, items, played, results))
+
+
+def grade_source(
+    text: str, lab: CourseLab, *, seed: int, limits: Limits, sandboxed: bool = True, student: str = ""
+) -> Report:
+    """Grade a plain Python file on the names of the contract, as if its text stood in the lab's solution cells."""
+    judge = Judge(lab.lab, seed)
+    parts = chunks(text)
+    asked = [check for check in judge.lab.checks if check.contract]
+    items = [*(Item(part.source) for part in parts), *(Item(check=check.name) for check in asked)]
+    played = play(items, judge, limits, sandboxed=sandboxed)
+    results = _judged(asked, judge, played, [part.source for part in parts])
+    notes = (*_broken(parts, played), *played.notes)
+    return total(lab.name, student, seed, results, _sandbox(sandboxed), notes)
+
+
+def _item(cell: Cell, node: NotebookNode, judge: Judge) -> Item:
+    if cell.kind == "check" and cell.grade_id in judge.lab.names:
+        return Item(check=cell.grade_id)
+    skip = SKIP_TAG in node.metadata.get("tags", ()) and cell.origin == "release"
+    return Item(cell.source if cell.kind == "student" else "", skip=skip)
+
+
+def _judged(asked: Sequence[Check], judge: Judge, played: Played, sources: Sequence[str]) -> tuple[CheckResult, ...]:
+    seen = mentions(sources, {check.exercise for check in asked})
+    results = []
+    for check in asked:
+        result = judge.verdict(check, played.traces.get(check.name), played.reasons.get(check.name, ""))
+        if not result.passed:
+            result = replace(result, diagnosis=judge.diagnosis(check, played.traces))
+        if seen.get(check.exercise):
+            result = replace(result, evidence=(*result.evidence, *seen[check.exercise]))
+        results.append(result)
+    return tuple(results)
+
+
+def _broken(parts: Sequence[Chunk], played: Played) -> list[str]:
+    """Name the parts of a file that did not run."""
+    notes = []
+    for index, part in enumerate(parts):
+        run = played.outputs.get(index)
+        if run is not None and run.error is not None:
+            notes.append(f"Line {part.line} and following ({part.title}): {run.error.name}: {run.error.value[:200]}")
+        elif run is not None and run.status != "ok":
+            notes.append(f"Line {part.line} and following ({part.title}): {run.reason}")
+    return notes
+
+
+def _written(
+    notebook: NotebookNode, items: Sequence[Item], played: Played, results: Sequence[CheckResult]
+) -> NotebookNode:
+    by_name = {result.name: result for result in results}
+    for index, (cell, item) in enumerate(zip(notebook.cells, items, strict=True)):
+        if cell.cell_type != "code":
+            continue
+        cell.execution_count = None
+        if item.check is not None:
+            cell.outputs = outputs.scoring(by_name[item.check])
+        elif index in played.outputs:
+            run = played.outputs[index]
+            cell.outputs = outputs.safe(run.outputs)
+            if run.status not in ("ok", "error") and run.reason:
+                cell.outputs.append(outputs.notice(run.reason))
+    return notebook
+
+
+def _unreadable(lab: CourseLab, judge: Judge, why: str, student: str, sandboxed: bool) -> Graded:
+    grafted = graft(lab.release, _empty())
+    items = [_item(cell, grafted.notebook.cells[cell.index], judge) for cell in grafted.cells]
+    asked = [judge.lab.check(item.check) for item in items if item.check is not None]
+    results = tuple(judge.verdict(check, None, why) for check in asked)
+    report = total(lab.name, student, judge.seed, results, _sandbox(sandboxed), (why,))
+    return Graded(report, _written(grafted.notebook, items, Played(), results))
+
+
+def _empty() -> NotebookNode:
+    return read_notebook(b'{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
+
+
+def _sandbox(sandboxed: bool) -> str:
+    return SANDBOXED if sandboxed else UNSANDBOXED

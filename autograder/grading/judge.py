@@ -1,0 +1,139 @@
+"""The judge of one lab and one seed: it knows the answers, draws the scenarios, and turns traces into verdicts.
+
+It runs in the grader's process and never sees a student's object, only traces. The reference runs through the same probe as the
+submission; the traces of the mistakes are made when a diagnosis first needs them, and kept, since a class makes the same
+mistakes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from types import CodeType
+
+from autograder.checks import render
+from autograder.checks.check import Check, Draw, Lab, Mistake
+from autograder.checks.compare import Difference, Expected, differences
+from autograder.checks.diagnose import Traces, diagnose
+from autograder.checks.tolerance import derive
+from autograder.errors import CourseError
+from autograder.grading.report import CheckResult, Diagnosis
+from autograder.probe.run import run
+from autograder.trace.scenario import Scenario, in_dtype
+from autograder.trace.trace import Trace
+
+
+class Judge:
+    """Everything that grading one class on one lab with one seed shares."""
+
+    def __init__(self, lab: Lab, seed: int) -> None:
+        self.lab = lab
+        self.seed = seed
+        self._scenarios: dict[str, tuple[Scenario, ...]] = {}
+        self._expected: dict[str, tuple[Expected, ...]] = {}
+        self._mistaken: dict[tuple[str, str, int], Trace] = {}
+
+    def scenarios(self, check: Check) -> tuple[Scenario, ...]:
+        """Return the scenarios of a check, drawn from the seed."""
+        if check.name not in self._scenarios:
+            self._scenarios[check.name] = check.scenarios(Draw(self.seed, check.name))
+        return self._scenarios[check.name]
+
+    def expected(self, check: Check) -> tuple[Expected, ...]:
+        """Return what the reference shows: as the scenario says, in float64, and the tolerances."""
+        if check.name not in self._expected:
+            asked = self.scenarios(check)
+            reference = self.lab.reference
+            plain, truth, low = (
+                run(version, reference)
+                for version in (asked, [in_dtype(s, "float64") for s in asked], [in_dtype(s, "float32") for s in asked])
+            )
+            for trace in plain:
+                if trace.failure is not None and trace.failure.type not in check.raises:
+                    raise CourseError(
+                        f"The reference fails in {check.name}, {trace.scenario}: {trace.failure.type}: "
+                        f"{trace.failure.message}. Nobody is graded against that; mend solutions/{self.lab.name}/."
+                    )
+            self._expected[check.name] = tuple(
+                Expected(a, b, derive(b, c, check.tolerance), s.only)
+                for s, a, b, c in zip(asked, plain, truth, low, strict=True)
+            )
+        return self._expected[check.name]
+
+    def mistaken(self, mistake: Mistake, check: Check, place: int) -> Trace:
+        """Return what a named mistake shows in one scenario of a check."""
+        key = (mistake.id, check.name, place)
+        if key not in self._mistaken:
+            names = namespace(mistake.source, mistake.id)
+            self._mistaken[key] = run([self.scenarios(check)[place]], names)[0]
+        return self._mistaken[key]
+
+    def verdict(self, check: Check, traces: Sequence[Trace] | None, reason: str = "") -> CheckResult:
+        """Return the result of a check, without a diagnosis; without traces it fails for the given reason."""
+        if traces is None or len(traces) != len(self.scenarios(check)):
+            return _failed(check, reason or "the kernel's reply could not be read")
+        offence = _offence(check, traces)
+        if offence is not None:
+            return _failed(check, *offence)
+        wrong: list[tuple[Scenario, Difference]] = []
+        for scenario, expected, trace in zip(self.scenarios(check), self.expected(check), traces, strict=True):
+            found = next(differences(expected, trace, check.looks_at), None)
+            if found is not None:
+                wrong.append((scenario, found))
+        if not wrong:
+            return CheckResult(check.name, check.exercise, check.title, check.points, check.points, True, "passed")
+        scenario, found = min(wrong, key=lambda pair: pair[0].size)
+        if check.secret:
+            found = Difference(found.step, found.address, found.kind, _without_answer(found))
+        message = f"{scenario.name}: {found.line}"
+        if len(wrong) > 1:
+            message += f" ({len(wrong)} of {len(traces)} scenarios differ; this is the smallest)"
+        return _failed(check, message, code=render.code(scenario, found))
+
+    def diagnosis(self, check: Check, given: Traces) -> Diagnosis | None:
+        """Return the named mistake that the traces of a failing check show, or None."""
+        if check.name not in given:
+            return None
+        exercise = [other for other in self.lab.checks if other.exercise == check.exercise and other.name in given]
+        expected = {other.name: self.expected(other) for other in exercise}
+        found = diagnose(check, exercise, expected, given, self.lab.mistakes, self.mistaken)
+        return None if found is None else Diagnosis(found.id, found.title, found.page, found.hint)
+
+
+def namespace(source: str, name: str) -> dict[str, object]:
+    """Run our own source (a mistake, a variant) and return the names that it defines; CourseError when it does not run."""
+    names: dict[str, object] = {"__name__": f"source_{name.replace('-', '_')}"}
+    try:
+        exec(_compiled(source, name), names)
+    except Exception as error:
+        raise CourseError(f"The source of {name!r} does not run: {error!r}; mend it in the lab's folder.") from error
+    return names
+
+
+@lru_cache(maxsize=2048)
+def _compiled(source: str, name: str) -> CodeType:
+    return compile(source, f"<{name}>", "exec", dont_inherit=True)
+
+
+def _offence(check: Check, traces: Sequence[Trace]) -> tuple[str, tuple[str, ...]] | None:
+    operators = tuple(dict.fromkeys(name for trace in traces for name in trace.operators))
+    classes = tuple(dict.fromkeys(name for trace in traces for name in trace.inherits))
+    if operators or classes:
+        what = " and ".join([*(["calls " + ", ".join(operators)] if operators else []), *_derives(classes)])
+        return f"{check.exercise} {what}: torch's own normalization may not do the work here", operators + classes
+    if not check.autograd and any(trace.autograd for trace in traces):
+        return f"{check.exercise} runs torch's autograd: the gradients are to be computed by hand", ("autograd",)
+    return None
+
+
+def _derives(classes: tuple[str, ...]) -> list[str]:
+    return ["derives from " + ", ".join(classes)] if classes else []
+
+
+def _failed(check: Check, message: str, evidence: tuple[str, ...] = (), code: str | None = None) -> CheckResult:
+    return CheckResult(check.name, check.exercise, check.title, 0.0, check.points, False, message, None, code, evidence)
+
+
+def _without_answer(found: Difference) -> str:
+    given = found.line.partition("; it is ")[2]
+    return f"{found.address} is {given}, which is not what happens" if found.kind == "value" and given else found.line

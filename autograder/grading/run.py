@@ -1,0 +1,173 @@
+"""Play a notebook in a kernel: the student's cells run, the checks' cells become requests to the probe.
+
+Theory of operation. Cells run from top to bottom, as they would for the student. Where a graded cell stands, its text is not run;
+the kernel is asked to run the check's scenarios on the names that are defined at that moment. A kernel that dies, or is
+stopped, is replaced: the student's cells up to there run again without the one that was deadly, and the rest goes on, so that
+one bad cell does not cost the others. How often that may happen, and how long all of it may take, is limited. Nothing here
+judges: traces and reasons come out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from autograder.errors import ProtocolError, SandboxError
+from autograder.grading.judge import Judge
+from autograder.kernel.client import CellRun, KernelSession
+from autograder.probe.serve import MIME, READY, request
+from autograder.sandbox.policy import Limits
+from autograder.trace.codec import MAX_BYTES, dump_scenarios, load_traces
+from autograder.trace.trace import Trace
+
+CHECK_WALL_S = 90.0  # a guard; CPU time decides, in the probe for each step and in the sandbox for all
+RESTARTS = 4
+DEATHS_OF_AN_EXERCISE = 2  # after so many checks that were stopped, the rest of an exercise is not run
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing to play: the student's code (or ours for set-up), or a check by its name."""
+
+    source: str = ""
+    check: str | None = None
+    skip: bool = False  # code that nothing graded needs, an experiment for instance
+
+
+@dataclass
+class Played:
+    """What came of it: for each item its outputs, for each check its traces or the reason why there are none."""
+
+    outputs: dict[int, CellRun] = field(default_factory=dict)
+    traces: dict[str, tuple[Trace, ...]] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def play(items: Sequence[Item], judge: Judge, limits: Limits, *, sandboxed: bool = True) -> Played:
+    """Play the items in a kernel of their own; SandboxError when no kernel can be had."""
+    return finish(_Player(items, judge, limits, sandboxed).play())
+
+
+def finish(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end, also where an event loop is running already (a Jupyter server's)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
+
+
+class _Player:
+    def __init__(self, items: Sequence[Item], judge: Judge, limits: Limits, sandboxed: bool) -> None:
+        self.items, self.judge, self.limits, self.sandboxed = items, judge, limits, sandboxed
+        self.played = Played()
+        self.deadly: set[int] = set()
+        self.restarts = 0
+        self.stopped: Counter[str] = Counter()  # exercise -> checks that had to be stopped
+        self.ends_s = time.monotonic() + limits.wall_notebook_s
+        self.session: KernelSession | None = None
+        self.gone = ""  # why no kernel is left
+
+    async def play(self) -> Played:
+        try:
+            self.session = await self._start()
+            for index, item in enumerate(self.items):
+                if item.check is not None:
+                    await self._ask(index, item.check)
+                elif not self.gone and item.source.strip() and not item.skip:
+                    await self._run(index, item)
+        finally:
+            await self._close()
+        return self.played
+
+    async def _start(self) -> KernelSession:
+        left_s = max(self.ends_s - time.monotonic(), 1.0)
+        session = KernelSession(replace(self.limits, wall_notebook_s=left_s), sandboxed=self.sandboxed)
+        await session.__aenter__()
+        answer = await session.ask(READY, mime=MIME, wall_s=self.limits.start_s, max_bytes=MAX_BYTES)
+        if answer.data is None:
+            await session.__aexit__(None, None, None)
+            why = answer.reason or (
+                f"{answer.error.name}: {answer.error.value}" if answer.error is not None else "no answer"
+            )
+            raise SandboxError(f"The probe does not start in a kernel: {why} Run `autograder doctor`.")
+        return session
+
+    async def _close(self) -> None:
+        if self.session is not None:
+            session, self.session = self.session, None
+            await session.__aexit__(None, None, None)
+
+    async def _run(self, index: int, item: Item) -> None:
+        assert self.session is not None
+        run = await self.session.run_cell(item.source)
+        self.played.outputs[index] = run
+        if not self.session.alive:
+            self.deadly.add(index)
+            self.played.notes.append(f"Cell {index + 1} was left out of the rest of the run: {run.reason}")
+            await self._revive(index)
+
+    async def _ask(self, index: int, name: str) -> None:
+        check = self.judge.lab.check(name)
+        if self.gone:
+            self.played.reasons[name] = self.gone
+            return
+        if self.stopped[check.exercise] >= DEATHS_OF_AN_EXERCISE:
+            self.played.reasons[name] = f"not run: {check.exercise} had to be stopped in two other checks"
+            return
+        assert self.session is not None
+        source = request(dump_scenarios(self.judge.scenarios(check)))
+        answer = await self.session.ask(source, mime=MIME, wall_s=CHECK_WALL_S, max_bytes=MAX_BYTES)
+        if answer.data is not None:
+            try:
+                self.played.traces[name] = load_traces(answer.data)
+            except ProtocolError as error:
+                self.played.reasons[name] = str(error)
+            if any(_took_too_long(trace) for trace in self.played.traces.get(name, ())):
+                self.stopped[check.exercise] += 1
+        else:
+            told = f"{answer.error.name}: {answer.error.value}" if answer.error is not None else ""
+            self.played.reasons[name] = answer.reason or told or "the kernel gave no answer"
+        if not self.session.alive:
+            self.stopped[check.exercise] += 1
+            await self._revive(index)
+
+    async def _revive(self, upto: int) -> None:
+        """Replace the dead kernel and bring it to where the notebook stood, without the cells that kill kernels."""
+        while True:
+            await self._close()
+            self.restarts += 1
+            if self.restarts > RESTARTS:
+                self.gone = f"not run: the kernel had died {self.restarts} times"
+            elif time.monotonic() >= self.ends_s:
+                self.gone = f"not run: the notebook had used its {self.limits.wall_notebook_s:g} seconds"
+            if self.gone:
+                self.played.notes.append(f"The run was given up: {self.gone.removeprefix('not run: ')}.")
+                return
+            self.session = await self._start()
+            killer = await self._replay(upto)
+            if killer is None:
+                return
+            self.deadly.add(killer)
+
+    async def _replay(self, upto: int) -> int | None:
+        assert self.session is not None
+        for index, item in enumerate(self.items[: upto + 1]):
+            if item.check is None and item.source.strip() and not item.skip and index not in self.deadly:
+                await self.session.run_cell(item.source)
+                if not self.session.alive:
+                    return index
+        return None
+
+
+def _took_too_long(trace: Trace) -> bool:
+    return trace.failure is not None and trace.failure.type == "ScenarioTimeout"
