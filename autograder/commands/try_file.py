@@ -1,0 +1,87 @@
+"""`autograder try LAB FILE.py`: grade a plain file on the names of the contract, as if it stood in the lab's cells."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from autograder.commands.limits import limits_of
+from autograder.errors import UsageError
+from autograder.grading.course import find_course, load_course_lab
+from autograder.grading.grade import grade_source
+from autograder.grading.outputs import reasons_text
+from autograder.grading.report import Report
+
+MAX_BYTES = 2 << 20
+
+
+def run(given: argparse.Namespace) -> int:
+    """Print the report; the exit code is 0 whatever the points."""
+    text = _read(given.file)
+    lab = load_course_lab(find_course(given.course), given.lab)
+    report = grade_source(
+        text, lab, seed=given.seed, limits=limits_of(given), sandboxed=not given.no_sandbox, student=given.file.stem
+    )
+    print(json.dumps(as_json(report), indent=1) if given.json else as_text(report))
+    return 0
+
+
+def _read(path: Path) -> str:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise UsageError(f"{path} holds more than {MAX_BYTES} bytes; give the file with the lab's definitions.")
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror}); give the path of a Python file.") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8 text ({error}); save it as UTF-8.") from error
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """Return the report in the command's JSON form."""
+    return {
+        "lab": report.lab,
+        "seed": report.seed,
+        "points": report.points,
+        "max_points": report.max_points,
+        "checks": [
+            {
+                "name": check.name,
+                "exercise": check.exercise,
+                "points": check.points,
+                "max_points": check.max_points,
+                "passed": check.passed,
+                "message": check.message,
+                "diagnosis": None
+                if check.diagnosis is None
+                else {"id": check.diagnosis.id, "title": check.diagnosis.title, "page": check.diagnosis.page},
+                "code": check.code,
+                "evidence": list(check.evidence),
+            }
+            for check in report.checks
+        ],
+        "notes": list(report.notes),
+        "sandbox": report.sandbox,
+    }
+
+
+def as_text(report: Report) -> str:
+    """Return the report for a terminal: a line for each check, the reasons of those that did not pass."""
+    lines = [f"{report.lab}: {report.points:g} of {report.max_points:g} points (seed {report.seed})"]
+    if report.sandbox != "bubblewrap":
+        lines.append(f"sandbox: {report.sandbox}")
+    lines += [f"note: {note}" for note in report.notes]
+    for check in report.checks:
+        mark = "ok  " if check.passed else "FAIL"
+        lines.append(f"{mark} {check.name:<18} {check.points:g}/{check.max_points:g}  {check.title}")
+    told: set[str] = set()
+    for check in report.checks:
+        if not check.passed:
+            # A mistake that costs several checks is explained once.
+            known = check.diagnosis is not None and check.diagnosis.id in told
+            lines += ["", f"{check.name}: {check.message}"] if known else ["", f"{check.name}", reasons_text(check)]
+            if check.diagnosis is not None:
+                told.add(check.diagnosis.id)
+    return "\n".join(lines)
