@@ -1,0 +1,108 @@
+"""Opens pages of the site in Chromium and writes down what happened; holds no expectation of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # the packages may be missing; the fixture `chromium` says so before anything here runs
+    from playwright.sync_api import BrowserContext, Page, Route
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+DESKTOP, PHONE = (1440, 900), (360, 780)
+VIEWS = {
+    "desktop-light": (DESKTOP, "light"),
+    "desktop-dark": (DESKTOP, "dark"),
+    "phone-light": (PHONE, "light"),
+    "phone-dark": (PHONE, "dark"),
+}
+# an error that MathJax shows; an unknown macro, which it prints in red; a formula that it did not recognize at all
+BROKEN_TEX = """() => [
+    ...document.querySelectorAll("mjx-merror, [data-mjx-error], mjx-mtext[style*='red']"),
+    ...[...document.querySelectorAll(".math")].filter(e => !e.querySelector("mjx-container")),
+].map(e => e.dataset.mjxError || e.textContent)"""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What was seen on one page in one view."""
+
+    outside: tuple[str, ...]
+    console: tuple[str, ...]
+    failed: tuple[str, ...]
+    broken_tex: tuple[str, ...]
+    formulas: int
+    violations: tuple[str, ...]
+    overflow_px: int
+
+
+@contextmanager
+def open_view(chromium: str, address: str, view: str) -> Iterator[tuple[BrowserContext, list[str]]]:
+    """Lend a browser context that cannot leave the address, and the list of requests that tried to.
+
+    Playwright is closed at the end, because its event loop would disturb other tests that use asyncio.
+    """
+    from playwright.sync_api import sync_playwright
+
+    (width, height), scheme = VIEWS[view]
+    outside: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+        context.set_default_timeout(20_000)
+
+        def gate(route: Route) -> None:
+            url = route.request.url
+            if url.startswith((address, "data:", "blob:")):
+                route.continue_()
+            else:
+                outside.append(url)
+                route.abort()
+
+        context.route("**/*", gate)
+        yield context, outside
+        browser.close()
+
+
+def load(page: Page, url: str) -> None:
+    """Open a page and wait until its formulas are set."""
+    page.goto(url, wait_until="load")
+    page.evaluate("window.MathJax && MathJax.startup ? MathJax.startup.promise.then(() => 0) : 0")
+
+
+def visit_all(chromium: str, address: str, pages: list[str], view: str) -> dict[str, Visit]:
+    """Visit each page in one view."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    seen = {}
+    with open_view(chromium, address, view) as (context, outside):
+        for path in pages:
+            outside.clear()
+            console: list[str] = []
+            failed: list[str] = []
+            page = context.new_page()
+            page.on("console", lambda m, log=console: log.append(m.text) if m.type in ("error", "warning") else None)
+            page.on("pageerror", lambda error, log=console: log.append(str(error)))
+            page.on("response", lambda r, log=failed: log.append(f"{r.status} {r.url}") if r.status >= 400 else None)
+            load(page, address + path)
+            heard = tuple(outside), tuple(console), tuple(failed)  # before axe, which fetches style sheets anew
+            axe = Axe().run(page).response
+            seen[path] = Visit(
+                *heard,
+                broken_tex=tuple(page.evaluate(BROKEN_TEX)),
+                formulas=page.locator("mjx-container").count(),
+                violations=tuple(
+                    f"{v['id']} ({v['impact']}): {node['html'][:200]}" for v in axe["violations"] for node in v["nodes"]
+                ),
+                overflow_px=page.evaluate("document.documentElement.scrollWidth - window.innerWidth"),
+            )
+            page.close()
+    return seen

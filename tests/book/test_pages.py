@@ -1,0 +1,232 @@
+"""Promises about the built pages that can be read from the files, without a browser."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+
+ANCHORS = (
+    "the-set",
+    "bn-forward",
+    "bn-running-statistics",
+    "bn-evaluation",
+    "epsilon",
+    "affine",
+    "backward-general",
+    "bn-backward",
+    "ln-backward",
+    "gn-backward",
+    "rms-backward",
+    "frozen-backward",
+    "few-values",
+    "numerics",
+    "as-a-module",
+)
+RELATIONS = ("stylesheet", "preload", "icon", "shortcut icon")
+
+
+class PageReader(HTMLParser):
+    """Collects ids, images and addresses of one page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.images: list[dict[str, str | None]] = []
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note what the tag carries."""
+        about = dict(attrs)
+        if about.get("id"):
+            self.ids.add(str(about["id"]))
+        if tag == "img":
+            self.images.append(about)
+        if tag == "a" and about.get("href"):
+            self.links.append(str(about["href"]))
+        elif about.get("src"):
+            self.loads.append(str(about["src"]))
+        elif tag == "link" and about.get("href") and about.get("rel") in RELATIONS:
+            self.loads.append(str(about["href"]))
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[str, PageReader]:
+    """Return every HTML page of the site by its path."""
+    found = {}
+    for path in site.rglob("*.html"):
+        if "_static" not in path.parts:
+            found[path.relative_to(site).as_posix()] = PageReader(path.read_text("utf8"))
+    return found
+
+
+def toc_entries() -> list[str]:
+    """Return the documents that the table of contents lists."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf8"))
+    return [toc["root"], *(chapter["file"] for part in toc["parts"] for chapter in part["chapters"])]
+
+
+def test_every_page_of_the_toc_is_built_and_nothing_else(pages):
+    """The site holds the pages of _toc.yml, the search, the index and the root's redirect."""
+    expected = {f"{entry}.html" for entry in toc_entries()} | {"index.html", "search.html", "genindex.html"}
+    assert set(pages) == expected
+
+
+def test_both_front_doors_work(site, pages):
+    """index.html leads to book/index.html, so both addresses show the landing page."""
+    assert 'url=book/index.html"' in (site / "index.html").read_text("utf8")
+    assert "book/index.html" in pages
+
+
+@pytest.mark.parametrize("anchor", ANCHORS)
+def test_anchor_that_diagnoses_link_to(pages, anchor):
+    """The autograder's hints link to these sections of the chapter."""
+    assert anchor in pages["book/mathematical-formulation.html"].ids
+
+
+def test_links_inside_the_site_lead_somewhere(site, pages):
+    """Each relative link names a file, and an id in it."""
+    broken = []
+    for name, page in pages.items():
+        for link in page.links + page.loads:
+            url = urlparse(link)
+            if url.scheme or url.netloc or link.startswith("data:"):
+                continue
+            target = (site / name).parent / unquote(url.path) if url.path else site / name
+            key = target.resolve().relative_to(site.resolve()).as_posix()
+            if not target.is_file() or (url.fragment and key in pages and url.fragment not in pages[key].ids):
+                broken.append(f"{name}: {link}")
+    assert not broken
+
+
+def test_nothing_is_loaded_from_another_host(pages):
+    """Scripts, styles, fonts and pictures are the site's own."""
+    assert not [(name, load) for name, page in pages.items() for load in page.loads if "//" in load.split("?")[0]]
+
+
+def test_every_image_has_alternative_text(pages):
+    """An image without words is nothing to a reader who cannot see it."""
+    assert not [(n, i) for n, page in pages.items() for i in page.images if not (i.get("alt") or "").strip()]
+    assert sum("drawn" in (i.get("class") or "") for page in pages.values() for i in page.images) >= 4
+
+
+def test_a_text_page_with_mathematics_stays_light(site):
+    """One page with all that it loads weighs at most 2.3 MB, and the vendored MathJax at most 2 MB."""
+    vendored = sum(p.stat().st_size for p in (ROOT / "book/_static/vendor").rglob("*") if p.is_file())
+    assert vendored < 2_000_000
+    assert (ROOT / "book/_static/vendor/mathjax/LICENSE").read_text("utf8").strip().startswith("Apache License")
+    name = "book/notation.html"
+    page = PageReader((site / name).read_text("utf8"))
+    files = {((site / name).parent / load.split("?")[0]).resolve() for load in page.loads}
+    assert sum(f.stat().st_size for f in files) + (site / name).stat().st_size < 2_300_000
+
+
+def test_symbols_are_defined_once():
+    """No symbol of the notation page stands in two rows."""
+    symbols: list[str] = []
+    for row in (ROOT / "book/notation.md").read_text("utf8").splitlines():
+        if row.startswith("| $"):
+            symbols += re.findall(r"\$([^$]+)\$", row.split("|")[1])
+    assert len(symbols) > 30
+    assert sorted(symbols) == sorted(set(symbols))
+
+
+def test_greek_letters_of_the_chapter_are_in_the_notation():
+    """The chapter uses no Greek letter that the notation page does not define."""
+    letters = r"\\(alpha|beta|gamma|delta|varepsilon|epsilon|kappa|lambda|mu|rho|sigma|tau|theta|phi|omega|ell)\b"
+    notation = set(re.findall(letters, (ROOT / "book/notation.md").read_text("utf8")))
+    chapter = set(re.findall(letters, (ROOT / "book/mathematical-formulation.md").read_text("utf8")))
+    assert len(chapter) > 8
+    assert chapter <= notation
+
+
+def code_cells() -> list[tuple[str, str]]:
+    """Return (page, source) of each code cell that the build executes."""
+    fence = re.compile(r"^```\{code-cell\}.*?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    return [(p.name, cell) for p in sorted((ROOT / "book").glob("*.md")) for cell in fence.findall(p.read_text("utf8"))]
+
+
+def test_executed_pages_import_only_installed_packages():
+    """A page that imported a module of the repository would break as a download, and its cache would go stale."""
+    imports = {m for _, cell in code_cells() for m in re.findall(r"^(?:import|from) (\w+)", cell, re.MULTILINE)}
+    assert imports
+    assert imports <= {"torch", "numpy", "math", "matplotlib", "sklearn"}
+
+
+def test_code_fits_a_narrow_screen():
+    """Lines of code are at most 62 characters."""
+    assert not [(p, line) for p, cell in code_cells() for line in cell.splitlines() if len(line) > 62]
+
+
+def test_pages_show_no_layer_to_copy():
+    """The chapter checks formulas; it does not define the classes and functions that a lab asks for."""
+    text = "\n".join(cell for _, cell in code_cells())
+    assert not re.search(r"^\s*class \w+", text, re.MULTILINE)
+    assert not re.search(r"def (batch_norm_backward|batch_statistics|normalize|updated_running|backward_steps)\b", text)
+
+
+# Text that only instructor files hold; a site that shows it gives the lab away.
+MARKERS = ("BEGIN SOLUTION", "END SOLUTION", "BEGIN HIDDEN TESTS", "solutions.reference", "solutions/reference")
+
+
+def visible_text(path: Path) -> str:
+    """Return a file's text, without markup and runs of blanks."""
+    text = path.read_text("utf8", errors="replace")
+    if path.suffix == ".html":
+        text = html.unescape(re.sub(r"<[^>]+>", "", text))
+    elif path.suffix == ".ipynb":
+        text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
+    return re.sub(r"\s+", " ", text)
+
+
+def solution_lines() -> set[str]:
+    """Return the lines of code of instructor files that are long enough to stand nowhere else by chance.
+
+    Of a lab's notebook.py these are the lines between the solution marks; the rest is meant for students.
+    """
+    lines = set()
+    for path in (ROOT / "solutions").rglob("*.py"):
+        in_text, secret = False, path.name != "notebook.py"
+        for line in map(str.strip, path.read_text("utf8").splitlines()):
+            if "BEGIN SOLUTION" in line or "END SOLUTION" in line:
+                secret = "BEGIN" in line
+            in_text ^= line.count('"""') % 2 == 1
+            words = line.startswith(("#", "import ", "from ", "def ", "class "))
+            if secret and not in_text and not words and len(line) >= 40 and re.search(r"[=(]", line):
+                lines.add(re.sub(r"\s+", " ", line))
+    return lines
+
+
+def test_no_solution_text_on_the_site(site):
+    """No marker and no longer line of code of solutions/ can be found in any page, source or search index."""
+    lines = {*MARKERS, *solution_lines()}
+    assert len(lines) > 50
+    leaks = []
+    for path in site.rglob("*"):
+        if path.suffix in {".html", ".md", ".ipynb", ".txt"} or path.name == "searchindex.js":
+            text = visible_text(path)
+            leaks += [(path.name, line) for line in lines if line in text]
+    assert not leaks
+
+
+def test_labs_are_pages_and_download_as_released(site):
+    """Each lab is a page whose download is the release notebook, byte for byte, and was not executed."""
+    labs = sorted((ROOT / "labs").glob("*/*.ipynb"))
+    assert labs
+    for lab in labs:
+        name = lab.relative_to(ROOT)
+        assert name.with_suffix("").as_posix() in toc_entries()
+        assert (site / "_sources" / name).read_bytes() == lab.read_bytes()
+        page = (site / name.with_suffix(".html")).read_text("utf8")
+        assert "cell_output" not in page
+        assert "lab-graded" in page
