@@ -1,0 +1,38 @@
+"""Run cells in one boxed kernel and print what came of them, as JSON (started by the fixture `hostile_notebook`)."""
+
+import asyncio
+import json
+import os
+import resource
+import sys
+from dataclasses import asdict
+
+from autograder.kernel.client import KernelSession
+from autograder.sandbox.policy import Limits
+
+folders: list[str] = []
+MIME = "application/x-answer"
+
+
+async def run(cells: list[str], limits: Limits) -> list[dict[str, object]]:
+    """Each cell after the other; "ask:" before a source asks it as our own code."""
+    results = []
+    async with KernelSession(limits) as session:
+        folders.append(str(session._box.path))
+        for source in cells:
+            if source.startswith("ask:"):
+                answer = await session.ask(source[4:], mime=MIME, wall_s=limits.wall_cell_s, max_bytes=10**6)
+                text = (answer.data or b"").decode()
+                result = {"status": answer.status, "reason": answer.reason, "wall_s": 0.0}
+                result["error"] = asdict(answer.error) if answer.error else None
+                result["outputs"] = [{"output_type": "stream", "text": text}]
+            else:
+                result = asdict(await session.run_cell(source))
+            results.append({**result, "alive": session.alive})
+    return results
+
+
+order = json.load(sys.stdin)
+cells = asyncio.run(run(order["cells"], Limits(**order["limits"])))
+peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(json.dumps({"cells": cells, "left": [path for path in folders if os.path.exists(path)], "grader_mb": peak_mb}))
