@@ -52,7 +52,10 @@ LAYERS = {
     "autograder.plugins": layer(f"{GRADING} autograder.grading"),
     "autograder.authoring": layer(f"{GRADING} autograder.grading"),
     "autograder.student": layer(f"{LOWER} autograder.probe autograder.checks"),
-    "autograder.cli": layer(f"{GRADING} autograder.grading autograder.plugins autograder.authoring autograder.student"),
+    "autograder.commands": layer(f"{GRADING} autograder.grading autograder.plugins"),
+    "autograder.cli": layer(
+        f"{GRADING} autograder.grading autograder.plugins autograder.authoring autograder.student autograder.commands"
+    ),
     "autograder.__main__": layer("autograder autograder.cli"),
     "solutions": layer(f"{LOWER} autograder.checks"),
     # A lab's notebook.py holds the cells that students run, so it imports what they import.

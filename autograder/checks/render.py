@@ -29,12 +29,13 @@ from autograder.trace.scenario import (
     recipes,
 )
 
+ROW_LENGTH = 70  # characters of numbers that still stand on one line
 WRITTEN_OUT = 40  # elements of a tensor that is still written as numbers
 REPORT_LINES = 30
 
 
 def code(scenario: Scenario, found: Difference) -> str:
-    """Return the steps up to the difference as code, the difference as a comment at the line where it shows."""
+    """Return the steps up to the difference as code, then the difference as a comment."""
     lines = ["import torch"]
     steps = scenario.steps[: found.step + 1]
     if any(_is_drawn(r) for step in steps for r in recipes(step)):
@@ -43,8 +44,8 @@ def code(scenario: Scenario, found: Difference) -> str:
     for number, step in enumerate(steps):
         lines += _lines(step, child)
         if number == found.step:
-            lines[-1] += f"  # {found.line}"
-    return "\n".join(lines[:REPORT_LINES])
+            lines.append(f"# {found.line}")
+    return "\n".join("\n".join(lines).split("\n")[:REPORT_LINES])
 
 
 def _lines(step: Step, child: bool) -> list[str]:
@@ -104,6 +105,8 @@ def _tensor(recipe: Recipe) -> str:
         text = f"torch.from_numpy(draw({_recipe(recipe)}))"
     else:
         numbers = _nested(draw(recipe).tolist())
+        if len(numbers) > ROW_LENGTH:
+            numbers = numbers.replace("], ", "],\n        ")  # inside brackets, so any indentation will do
         text = f"torch.tensor({numbers}, dtype=torch.{recipe.dtype})"
         if math.prod(recipe.shape) == 0:
             text = f"torch.zeros({recipe.shape}, dtype=torch.{recipe.dtype})"

@@ -12,7 +12,7 @@ from autograder.errors import UsageError
 from autograder.grading.course import find_course, load_course_lab
 from autograder.grading.grade import grade_source
 from autograder.grading.outputs import reasons_text
-from autograder.grading.report import Report
+from autograder.grading.report import CheckResult, Report
 
 MAX_BYTES = 2 << 20
 
@@ -76,12 +76,12 @@ def as_text(report: Report) -> str:
     for check in report.checks:
         mark = "ok  " if check.passed else "FAIL"
         lines.append(f"{mark} {check.name:<18} {check.points:g}/{check.max_points:g}  {check.title}")
-    told: set[str] = set()
+    alike: dict[tuple[str, str], list[CheckResult]] = {}
     for check in report.checks:
         if not check.passed:
-            # A mistake that costs several checks is explained once.
-            known = check.diagnosis is not None and check.diagnosis.id in told
-            lines += ["", f"{check.name}: {check.message}"] if known else ["", f"{check.name}", reasons_text(check)]
-            if check.diagnosis is not None:
-                told.add(check.diagnosis.id)
+            # What costs several checks in the same way is told once.
+            named = check.diagnosis.id if check.diagnosis is not None else ""
+            alike.setdefault((named, "" if named else check.message), []).append(check)
+    for checks in alike.values():
+        lines += ["", ", ".join(check.name for check in checks), reasons_text(checks[0])]
     return "\n".join(lines)

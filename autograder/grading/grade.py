@@ -6,6 +6,7 @@ is wrong with a submission is in the report; only our own failures are exception
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -19,7 +20,9 @@ from autograder.grading.report import SANDBOXED, UNSANDBOXED, CheckResult, Repor
 from autograder.grading.run import Item, Played, play
 from autograder.grading.source import Chunk, chunks, mentions
 from autograder.grading.submission import Cell, UnreadableSubmission, graft, read_notebook
+from autograder.kernel.outputs import CellError
 from autograder.sandbox.policy import Limits
+from autograder.trace.trace import Trace
 
 SKIP_TAG = "skip-when-grading"  # on a given cell of ours that nothing graded needs: an experiment of half a minute
 
@@ -58,7 +61,7 @@ def grade_notebook(
     played = play(items, judge, limits, sandboxed=sandboxed)
     asked = [judge.lab.check(item.check) for item in items if item.check is not None]
     sources = [cell.source for cell in grafted.cells if cell.kind == "student" and cell.origin != "release"]
-    results = _judged(asked, judge, played, sources)
+    results = _judged(asked, judge, played, sources, items)
     notes = (*grafted.notes, *played.notes)
     report = total(lab.name, student, judge.seed, results, _sandbox(sandboxed), notes)
     return Graded(report, _written(grafted.notebook, items, played, results))
@@ -73,7 +76,7 @@ def grade_source(
     asked = [check for check in judge.lab.checks if check.contract]
     items = [*(Item(part.source) for part in parts), *(Item(check=check.name) for check in asked)]
     played = play(items, judge, limits, sandboxed=sandboxed)
-    results = _judged(asked, judge, played, [part.source for part in parts])
+    results = _judged(asked, judge, played, [part.source for part in parts], items)
     notes = (*_broken(parts, played), *played.notes)
     return total(lab.name, student, seed, results, _sandbox(sandboxed), notes)
 
@@ -85,17 +88,51 @@ def _item(cell: Cell, node: NotebookNode, judge: Judge) -> Item:
     return Item(cell.source if cell.kind == "student" else "", skip=skip)
 
 
-def _judged(asked: Sequence[Check], judge: Judge, played: Played, sources: Sequence[str]) -> tuple[CheckResult, ...]:
+def _judged(
+    asked: Sequence[Check], judge: Judge, played: Played, sources: Sequence[str], items: Sequence[Item]
+) -> tuple[CheckResult, ...]:
     seen = mentions(sources, {check.exercise for check in asked})
     results = []
     for check in asked:
-        result = judge.verdict(check, played.traces.get(check.name), played.reasons.get(check.name, ""))
-        if not result.passed:
+        traces = played.traces.get(check.name)
+        result = judge.verdict(check, traces, played.reasons.get(check.name, ""))
+        if traces and all(_undefined(trace, check.exercise) for trace in traces):
+            same = {other.name for other in asked if other.exercise == check.exercise}
+            why = _why_undefined(check, same, items, played) or "the submission does not define it"
+            result = replace(result, message=f"{check.exercise} is not defined: {why}", code=None)
+        elif not result.passed:
             result = replace(result, diagnosis=judge.diagnosis(check, played.traces))
         if seen.get(check.exercise):
             result = replace(result, evidence=(*result.evidence, *seen[check.exercise]))
         results.append(result)
     return tuple(results)
+
+
+def _undefined(trace: Trace, name: str) -> bool:
+    failure = trace.failure
+    return failure is not None and failure.type == "NameError" and failure.message.startswith(f"{name} is not defined")
+
+
+def _why_undefined(check: Check, same: set[str], items: Sequence[Item], played: Played) -> str:
+    """Find the cell that should have defined a name: the one that says so, else a failed one right above the check."""
+    defines = re.compile(rf"^\s*(class|def)\s+{check.exercise}\b|^{check.exercise}\s*=", re.MULTILINE)
+    failed = {index: run for index, run in played.outputs.items() if run.status != "ok"}
+    named = [index for index in failed if defines.search(items[index].source)]
+    place = next((index for index, item in enumerate(items) if item.check == check.name), 0)
+    asked = {item.check for item in items if item.check is not None}
+    others = [i for i, item in enumerate(items[:place]) if item.check in asked - same]
+    above = [index for index in failed if max(others, default=-1) < index < place]
+    for index in [*named[-1:], *above[-1:]]:
+        run = failed[index]
+        what = _said(run.error, 1) if run.error is not None else run.reason
+        return f"the cell that should define it did not finish. {what}"
+    return ""
+
+
+def _said(error: CellError, first_line: int) -> str:
+    """Return an error in one line; a syntax error names its line, counted from the line that the cell begins with."""
+    value = re.sub(r"\(\d+\.py, line (\d+)\)", lambda m: f"(line {int(m[1]) + first_line - 1})", error.value[:200])
+    return f"{error.name}: {value}"
 
 
 def _broken(parts: Sequence[Chunk], played: Played) -> list[str]:
@@ -104,7 +141,7 @@ def _broken(parts: Sequence[Chunk], played: Played) -> list[str]:
     for index, part in enumerate(parts):
         run = played.outputs.get(index)
         if run is not None and run.error is not None:
-            notes.append(f"Line {part.line} and following ({part.title}): {run.error.name}: {run.error.value[:200]}")
+            notes.append(f"Line {part.line} and following ({part.title}): {_said(run.error, part.line)}")
         elif run is not None and run.status != "ok":
             notes.append(f"Line {part.line} and following ({part.title}): {run.reason}")
     return notes

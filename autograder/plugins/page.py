@@ -83,6 +83,11 @@ class Section:
         return sum(verdict.score for verdict in self.verdicts) + sum(answer.score or 0.0 for answer in self.answers)
 
     @property
+    def waiting(self) -> bool:
+        """Tell whether a person has still to grade an answer here."""
+        return any(answer.max_score and answer.score is None for answer in self.answers)
+
+    @property
     def max_score(self) -> float:
         """Points to be had here."""
         parts = [verdict.result.max_points for verdict in self.verdicts]
