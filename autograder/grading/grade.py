@@ -124,7 +124,7 @@ def _why_undefined(check: Check, same: set[str], items: Sequence[Item], played: 
     above = [index for index in failed if max(others, default=-1) < index < place]
     for index in [*named[-1:], *above[-1:]]:
         run = failed[index]
-        what = _said(run.error, 1) if run.error is not None else run.reason
+        what = run.reason or (_said(run.error, 1) if run.error is not None else "")
         return f"the cell that should define it did not finish. {what}"
     return ""
 
@@ -140,7 +140,7 @@ def _broken(parts: Sequence[Chunk], played: Played) -> list[str]:
     notes = []
     for index, part in enumerate(parts):
         run = played.outputs.get(index)
-        if run is not None and run.error is not None:
+        if run is not None and run.error is not None and not run.reason:
             notes.append(f"Line {part.line} and following ({part.title}): {_said(run.error, part.line)}")
         elif run is not None and run.status != "ok":
             notes.append(f"Line {part.line} and following ({part.title}): {run.reason}")

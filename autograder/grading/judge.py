@@ -135,5 +135,7 @@ def _failed(check: Check, message: str, evidence: tuple[str, ...] = (), code: st
 
 
 def _without_answer(found: Difference) -> str:
-    given = found.line.partition("; it is ")[2]
-    return f"{found.address} is {given}, which is not what happens" if found.kind == "value" and given else found.line
+    if found.kind == "failure":
+        return found.line
+    given = found.line.partition("; it is ")[2] or "not one number"
+    return f"{found.address} is {given}, which is not what happens"

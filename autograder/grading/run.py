@@ -115,6 +115,8 @@ class _Player:
             self.deadly.add(index)
             self.played.notes.append(f"Cell {index + 1} was left out of the rest of the run: {run.reason}")
             await self._revive(index)
+        elif run.reason:
+            self.played.notes.append(f"Cell {index + 1} did not finish: {run.reason}")
 
     async def _ask(self, index: int, name: str) -> None:
         check = self.judge.lab.check(name)

@@ -15,6 +15,8 @@ BUILT_IN = re.compile(
     r"(BatchNorm|LayerNorm|GroupNorm|InstanceNorm|RMSNorm|LocalResponseNorm)\w*$"
     r"|^(native_|cudnn_|miopen_|_native_)?(batch|layer|group|instance|rms|weight)_norm\w*$"
 )
+BEGINS = re.compile(r"(?!\s|[#)\]}]|(else|elif|except|finally)\b).")  # a line in column 0 that may begin a statement
+LOOK_AHEAD = 20  # beginnings that one statement may reach over
 AUTOGRAD = ("autograd", "backward", "vjp", "jacrev", "jacobian", "requires_grad_", "forward_ad")
 
 
@@ -30,8 +32,8 @@ class Chunk:
 def chunks(text: str) -> tuple[Chunk, ...]:
     """Cut a Python file into cells at its top-level statements, so that one that fails spoils no other name.
 
-    Where the file does not parse, it is cut at lines that begin in column 0 with def, class, a decorator or another
-    statement; the chunk with the syntax error then fails alone.
+    Where the file does not parse, it is cut at lines that look like the beginning of a statement in column 0; the chunk
+    with the syntax error then fails alone.
     """
     try:
         body = ast.parse(text).body
@@ -42,40 +44,52 @@ def chunks(text: str) -> tuple[Chunk, ...]:
     pairs = [
         (start, node)
         for i, (start, node) in enumerate(zip(starts, body, strict=True))
-        if i == 0 or start > starts[i - 1]
+        if i == 0 or start > (body[i - 1].end_lineno or 0)
     ]
-    lines = text.splitlines(keepends=True)
+    lines = _lines(text)
     ends = [start - 1 for start, _ in pairs[1:]] + [len(lines)]
     return tuple(
-        Chunk(start, _title(node), "".join(lines[start - 1 : end]))
+        Chunk(start, _title(node, lines[start - 1]), "".join(lines[start - 1 : end]))
         for (start, node), end in zip(pairs, ends, strict=True)
     )
 
 
-def _title(node: ast.stmt) -> str:
+def _lines(text: str) -> list[str]:
+    """Return the lines as Python counts them, with their ends: a form feed, which str.splitlines cuts at, ends none."""
+    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text)
+
+
+def _title(node: ast.stmt, line: str) -> str:
     if isinstance(node, ast.ClassDef):
         return f"class {node.name}"
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return f"def {node.name}"
-    return ast.unparse(node).splitlines()[0][:60]
+    return line.strip()[:60]
 
 
 def _by_columns(text: str) -> tuple[Chunk, ...]:
-    lines = text.splitlines(keepends=True)
-    starts = [
-        i
-        for i, line in enumerate(lines)
-        if re.match(r"(async def|def|class|import|from|@|if|for|while|with|try)\b|@|\w+ *=", line)
-    ]
-    starts = [i for i in starts if i == 0 or not lines[i - 1].startswith("@")]
-    if not starts or starts[0] != 0:
-        starts.insert(0, 0)
-    ends = [*starts[1:], len(lines)]
-    return tuple(
-        Chunk(start + 1, lines[start].strip()[:60], "".join(lines[start:end]))
-        for start, end in zip(starts, ends, strict=True)
-        if "".join(lines[start:end]).strip()
-    )
+    lines = _lines(text)
+    begins = [bool(BEGINS.match(line)) and not (i and lines[i - 1].startswith("@")) for i, line in enumerate(lines)]
+    cuts = sorted({0, len(lines), *(i for i, begin in enumerate(begins) if begin)})
+    most = LOOK_AHEAD if len(cuts) < 2000 else 1  # a file of noise must not keep the grader busy
+    made, first = [], 0
+    while first < len(cuts) - 1:
+        # A string or a bracket may hold lines that look like a beginning: take as many as it needs to parse.
+        tried = range(first + 1, min(first + 1 + most, len(cuts)))
+        last = next((end for end in tried if _parses("".join(lines[cuts[first] : cuts[end]]))), first + 1)
+        source = "".join(lines[cuts[first] : cuts[last]])
+        if source.strip():
+            made.append(Chunk(cuts[first] + 1, lines[cuts[first]].strip()[:60], source))
+        first = last
+    return tuple(made)
+
+
+def _parses(source: str) -> bool:
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def mentions(sources: Sequence[str], exercises: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -88,7 +102,7 @@ def mentions(sources: Sequence[str], exercises: Iterable[str]) -> dict[str, tupl
             continue
         for node in body:
             if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name in wanted:
-                lines = source.splitlines()
+                lines = _lines(source)
                 found[node.name] = tuple(_mentioned(node, lines, wanted))
     return {name: where for name, where in found.items() if where}
 

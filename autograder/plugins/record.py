@@ -7,6 +7,7 @@ exactly as with `nbgrader autograde`.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,6 +43,7 @@ class Recorder:
 
     def __init__(self, course: Path, lab: str) -> None:
         self.lab = lab
+        warnings.filterwarnings("ignore", module=r"nbgrader\.")  # nbgrader's own, about its database library
         config: Config = PyFileConfigLoader("nbgrader_config.py", path=str(course)).load_config()
         config.NbGrader.logfile = ""
         wanted = config.Autograde.autograde_preprocessors
