@@ -30,6 +30,13 @@ class NotPassed(AssertionError):
         return str(self).split("\n")
 
 
+class UnknownCheck(UsageError):
+    """A check was asked for that no lab has; shown like NotPassed."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
 def check(name: str, namespace: Mapping[str, Any] | None = None) -> None:
     """Run a check on the names of the notebook (or of `namespace`); print a line when it passes, raise NotPassed when not."""
     from autograder.probe.run import run  # torch is loaded when the first check runs, not before
@@ -50,7 +57,7 @@ def check(name: str, namespace: Mapping[str, Any] | None = None) -> None:
         raise NotPassed(
             f"{name}: not yet ({len(scenarios) - len(wrong)} of {len(scenarios)} scenarios agree).\n"
             f"{scenario.name}: {found.line}\n"
-            f"The smallest call that shows it:\n\n{render.code(scenario, found)}"
+            f"The smallest call that shows it:\n{render.code(scenario, found)}"
         )
     print(f"{name}: passed ({promise.title}; {len(scenarios)} scenarios, {promise.points:g} points when graded)")
 
@@ -77,7 +84,7 @@ def _practice(name: str) -> tuple[Check, tuple[Scenario, ...], tuple[Expected, .
             if name in entries:
                 return _entry(name, entries[name], archive)
             known += entries
-    raise UsageError(f"There is no check {name!r}. There are: {', '.join(known)}.")
+    raise UnknownCheck(f"There is no check {name!r}. There are: {', '.join(known)}.")
 
 
 def _entry(

@@ -2,8 +2,8 @@
 
 A mistake fits a check when, in every scenario of the check, the submission shows what the mistake shows, to the check's
 tolerance, and the mistake itself differs from the reference. Where several fit, the one that also fits most other checks of the
-exercise wins, then the one made for this check. A crash fits only a crash with the same words: many ways lead to a TypeError,
-and a wrong diagnosis is worse than none.
+exercise wins, then the one made for this check. One that does not fit the check made for it is ruled out. A crash fits only a
+crash with the same words: many ways lead to a TypeError, and a wrong diagnosis is worse than none.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from autograder.checks.check import Check, Mistake
 from autograder.checks.compare import Expected, difference, differences
 from autograder.trace.scenario import matches
-from autograder.trace.trace import Failure, Trace
+from autograder.trace.trace import Failure, Observation, Trace
 
+FAMILY = re.compile(r"(batch|layer|group|instance|rms|weight)_norm")
 Traces = Mapping[str, Sequence[Trace]]  # by the name of the check, one for each scenario
 Show = Callable[[Mistake, Check, int], Trace]  # what a mistake does in one scenario of a check
 
@@ -43,7 +44,7 @@ def diagnose(
 
     def fits(mistake: Mistake, other: Check, places: Sequence[int]) -> bool:
         wanted, seen = expected[other.name], given[other.name]
-        return all(_same(other, wanted[i], show(mistake, other, i), seen[i]) for i in places)
+        return all(alike(other, wanted[i], show(mistake, other, i), seen[i]) for i in places)
 
     fitting = [
         mistake
@@ -51,6 +52,13 @@ def diagnose(
         if mistake.exercise == check.exercise
         and fits(mistake, check, order)
         and _is_wrong(check, expected[check.name][wrong[0]], show(mistake, check, wrong[0]))
+    ]
+    # Where little of the exercise is looked at, many mistakes look the same; the check made for one knows it best.
+    own = {other.name: other for other in exercise}
+    fitting = [
+        mistake
+        for mistake in fitting
+        if mistake.check not in own or fits(mistake, own[mistake.check], range(len(given[mistake.check])))
     ]
     if len(fitting) < 2:
         return fitting[0] if fitting else None
@@ -67,10 +75,11 @@ def _is_wrong(check: Check, expected: Expected, trace: Trace) -> bool:
     return evidence or next(differences(expected, trace, check.looks_at), None) is not None
 
 
-def _same(check: Check, expected: Expected, mistaken: Trace, given: Trace) -> bool:
+def alike(check: Check, expected: Expected, mistaken: Trace, given: Trace) -> bool:
+    """Tell whether two traces show the same at the addresses that a check looks at, to its tolerance."""
     if len(mistaken.observations) != len(given.observations):
         return False
-    if bool(mistaken.operators) != bool(given.operators) or mistaken.autograd != given.autograd:
+    if _families(mistaken.operators) != _families(given.operators) or mistaken.autograd != given.autograd:
         return False
     if bool(mistaken.inherits) != bool(given.inherits):
         return False
@@ -80,8 +89,9 @@ def _same(check: Check, expected: Expected, mistaken: Trace, given: Trace) -> bo
             return False
         tolerances = expected.tolerances[step] if step < len(expected.tolerances) else {}
         for address in want.seen.keys() | got.seen.keys():
-            # What was returned in place of an error tells two careless layers apart.
-            instead = reference is not None and address == "y"
+            # What was returned in place of an error, or of the parts that are due, tells two careless answers apart.
+            instead = reference is not None and address in ("y", "result")
+            instead |= address in ("result", "result holds") and _lacks_parts(check, expected, step, got)
             if not instead and not (check.looks_at(address) and matches(address, expected.only)):
                 continue
             if address not in want.seen or address not in got.seen:
@@ -92,6 +102,11 @@ def _same(check: Check, expected: Expected, mistaken: Trace, given: Trace) -> bo
     return True
 
 
+def _lacks_parts(check: Check, expected: Expected, step: int, got: Observation) -> bool:
+    due = expected.trace.observations[step].seen if step < len(expected.trace.observations) else {}
+    return any(address not in got.seen for address in due if address.startswith("result") and check.looks_at(address))
+
+
 def _same_failure(mistaken: Failure | None, given: Failure | None, reference: Failure | None) -> bool:
     if mistaken is None or given is None:
         return mistaken is given
@@ -99,6 +114,11 @@ def _same_failure(mistaken: Failure | None, given: Failure | None, reference: Fa
         return False
     expected_kind = reference is not None and reference.type in (given.type, *given.bases)
     return expected_kind or _words(mistaken.message) == _words(given.message)
+
+
+def _families(operators: Sequence[str]) -> set[str]:
+    """The layers that the operators belong to: batch_norm for native_batch_norm and cudnn_batch_norm alike."""
+    return {family.group() for name in operators if (family := FAMILY.search(name))}
 
 
 def _words(message: str) -> str:

@@ -1,12 +1,15 @@
 """Write a scenario as Python code that a student can paste below the solution and run, up to the step that failed.
 
-Small tensors are written out, rounded to six digits; larger ones are drawn by this package's own recipe. The code is
-for reading: it is never executed by the grader.
+Small tensors are written out, rounded to six digits; larger ones, and those of long scenarios, are drawn by this package's own
+recipe. The code is for reading: it is never executed by the grader.
 """
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 
 from autograder.checks.compare import Difference
 from autograder.trace.scenario import (
@@ -24,39 +27,64 @@ from autograder.trace.scenario import (
     Scenario,
     State,
     Step,
+    Twin,
     Value,
     draw,
     recipes,
 )
 
 ROW_LENGTH = 70  # characters of numbers that still stand on one line
-WRITTEN_OUT = 40  # elements of a tensor that is still written as numbers
-REPORT_LINES = 30
+WRITTEN_OUT = (40, 12, 0)  # elements of a tensor that is still written as numbers: the first that is short enough
+REPORT_LINES = 22  # that a student still reads
+SHOWN = re.compile(r"(y|x\.grad|m\.[\w.]+|result(\[.+\])?)$")  # addresses that are code
 
 
 def code(scenario: Scenario, found: Difference) -> str:
     """Return the steps up to the difference as code, then the difference as a comment."""
+    texts = (_code(scenario.steps[: found.step + 1], found, most) for most in WRITTEN_OUT)
+    text = ""
+    for text in texts:
+        if text.count("\n") < REPORT_LINES:
+            break
+    return text
+
+
+def _code(steps: Sequence[Step], found: Difference, most: int) -> str:
     lines = ["import torch"]
-    steps = scenario.steps[: found.step + 1]
-    if any(_is_drawn(r) for step in steps for r in recipes(step)):
+    if any(_size(r) > most for step in steps for r in recipes(step)):
         lines.append("from autograder.trace.scenario import Recipe, draw")
-    child = any(isinstance(step, Build) and step.child for step in steps)
+    build, late = None, any(isinstance(step, Backward) for step in steps)
     for number, step in enumerate(steps):
-        lines += _lines(step, child)
-        if number == found.step:
-            lines.append(f"# {found.line}")
-    return "\n".join("\n".join(lines).split("\n")[:REPORT_LINES])
+        if isinstance(step, Build):
+            build = step
+        if number == found.step and found.address.endswith(".grad") and any(map(_runs_backward, steps[:number])):
+            lines.append("m.zero_grad()")
+        if not isinstance(step, State):
+            lines += _lines(step, build, late, most)
+    if SHOWN.match(found.address):
+        # A backward pass that was put off belongs to the earlier x.
+        early = found.address == "x.grad" and isinstance(steps[-1], Backward)
+        lines.append(f"print({'early_' if early else ''}{found.address})")
+    elif isinstance(steps[-1], State):
+        lines.append("print(m.state_dict())")
+    return "\n".join([*lines, f"# {found.line}"])
 
 
-def _lines(step: Step, child: bool) -> list[str]:
-    m = "net" if child else "m"
+def _runs_backward(step: Step) -> bool:
+    return isinstance(step, Backward) or (isinstance(step, Forward) and step.grad is not None)
+
+
+def _built(step: Build, most: int) -> str:
+    given = _arguments(step, most)
+    moved = f".to(torch.{step.dtype})" if step.dtype not in (None, "float32") else ""
+    return f"{step.target}({', '.join(given)}){moved}"
+
+
+def _lines(step: Step, build: Build | None, late: bool, most: int) -> list[str]:
+    m = "net" if build is not None and build.child else "m"
     match step:
         case Build():
-            given = [_argument(a) for a in step.args] + [f"{k}={_argument(v)}" for k, v in step.kwargs.items()]
-            built = [f"m = {step.target}({', '.join(given)})"]
-            if step.dtype not in (None, "float32"):
-                built[0] += f".to(torch.{step.dtype})"
-            return [*built, "net = torch.nn.Sequential(m)"] if step.child else built
+            return [f"m = {_built(step, most)}", *(["net = torch.nn.Sequential(m)"] if step.child else [])]
         case Cast():
             return [f"{m}.to(torch.{step.dtype})"]
         case Mode():
@@ -65,50 +93,68 @@ def _lines(step: Step, child: bool) -> list[str]:
             return [f"{m}.train()" if step.training else f"{m}.eval()"]
         case Load():
             if step.fill:
-                return ["with torch.no_grad():", *(f"    m.{k}.copy_({_tensor(r)})" for k, r in step.state.items())]
-            body = ", ".join(f'"{k}": {_tensor(r)}' for k, r in step.state.items())
-            return [f"m.load_state_dict({{{body}}})"]
+                return [f"m.{k}.data.copy_({_tensor(r, most)})" for k, r in step.state.items()]
+            body = [f'    "{k}": {_tensor(r, most)},' for k, r in step.state.items()]
+            return ["m.load_state_dict({", *body, "})"]
         case Reload():
             if step.copy:
                 return ["import copy", "m = copy.deepcopy(m)"]
-            return ["fresh = type(m)(...)  # the same arguments", "fresh.load_state_dict(m.state_dict())", "m = fresh"]
+            assert build is not None, "a Reload follows a Build"
+            made = [
+                f"fresh = {_built(build, most)}",
+                "fresh.load_state_dict(m.state_dict())",
+                "m = fresh.train(m.training)",
+            ]
+            return [*made, "net = torch.nn.Sequential(m)"] if build.child else made
         case Freeze():
             return [f"m.{name}.requires_grad_(False)" for name in step.names]
         case Forward():
             needs = ".requires_grad_()" if step.x_requires_grad and step.grad_enabled else ""
-            made = [f"x = {_tensor(step.x)}{needs}"]
+            made = [f"x = {_tensor(step.x, most)}{needs}"]
             if not step.grad_enabled:
                 return [*made, "with torch.no_grad():", f"    y = {m}(x)"]
             made.append(f"y = {m}(x)")
-            return made if step.grad is None else [*made, f"y.backward({_tensor(step.grad)})"]
+            if step.later and late:
+                made.append("early_x, early_y = x, y")
+            return made if step.grad is None or step.later else [*made, f"y.backward({_tensor(step.grad, most)})"]
+        case Twin():
+            assert build is not None, "a Twin follows a Build"
+            return [
+                f"twin = {_built(replace(build, kwargs={}), most)}",
+                "with torch.no_grad():",
+                f"    twin({_tensor(step.x, most)})",
+            ]
         case Backward():
-            return [f"y.backward({_tensor(step.grad)})  # of the earlier x and y"]
-        case State():
-            return ["print(m.state_dict())"]
+            return [f"early_y.backward({_tensor(step.grad, most)})"]
         case Call():
-            given = [_argument(a) for a in step.args] + [f"{k}={_argument(v)}" for k, v in step.kwargs.items()]
-            return [f"result = {step.target}(", *(f"    {entry}," for entry in given), ")"]
+            return [f"result = {step.target}(", *(f"    {entry}," for entry in _arguments(step, most)), ")"]
         case Value():
             return [f"print({step.target})"]
+        case State():
+            return []
 
 
-def _is_drawn(recipe: Recipe) -> bool:
-    return math.prod(recipe.shape) > WRITTEN_OUT
+def _size(recipe: Recipe) -> int:
+    return math.prod(recipe.shape)
 
 
-def _argument(given: Argument) -> str:
-    return _tensor(given) if isinstance(given, Recipe) else repr(given)
+def _arguments(step: Build | Call, most: int) -> list[str]:
+    return [_argument(a, most) for a in step.args] + [f"{k}={_argument(v, most)}" for k, v in step.kwargs.items()]
 
 
-def _tensor(recipe: Recipe) -> str:
-    if _is_drawn(recipe):
+def _argument(given: Argument, most: int) -> str:
+    return _tensor(given, most) if isinstance(given, Recipe) else repr(given)
+
+
+def _tensor(recipe: Recipe, most: int) -> str:
+    if _size(recipe) > most:
         text = f"torch.from_numpy(draw({_recipe(recipe)}))"
     else:
         numbers = _nested(draw(recipe).tolist())
         if len(numbers) > ROW_LENGTH:
             numbers = numbers.replace("], ", "],\n        ")  # inside brackets, so any indentation will do
         text = f"torch.tensor({numbers}, dtype=torch.{recipe.dtype})"
-        if math.prod(recipe.shape) == 0:
+        if _size(recipe) == 0:
             text = f"torch.zeros({recipe.shape}, dtype=torch.{recipe.dtype})"
     return text + _layout(recipe)
 
@@ -132,6 +178,8 @@ def _layout(recipe: Recipe) -> str:
             return ".repeat_interleave(2, -1)[..., ::2]"
         case "channels_last" if len(recipe.shape) == 4:
             return ".contiguous(memory_format=torch.channels_last)"
+        case "channels_last" if len(recipe.shape) == 3:
+            return ".permute(0, 2, 1).contiguous().permute(0, 2, 1)"
         case _:
             return ""
 

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import linecache
+import sysconfig
 import traceback
 from collections.abc import Mapping
 from typing import Any
 
 import torch
 
+from autograder.trace.codec import MAX_BITS
 from autograder.trace.trace import Failure, Frame, Opaque, Seen, Tensor
 
 MAX_ELEMENTS = 1 << 20
 MAX_ENTRIES = 50
 MAX_TEXT = 1000
-OURS = ("autograder/probe", "autograder\\probe")
+# Whose frames say nothing to a student: ours, those of installed packages, those of Python's own library.
+OTHERS = ("autograder/probe", "autograder\\probe", "site-packages", "dist-packages", "<frozen ")
+LIBRARY = sysconfig.get_path("stdlib")
 
 
 def thing(given: Any) -> Seen:
     """Return one value as data."""
     if isinstance(given, torch.Tensor):
         return _tensor(given)
+    if type(given) is int and given.bit_length() > MAX_BITS:
+        return Opaque(f"int of more than {MAX_BITS} bits")
     if given is None or type(given) in (bool, int, float, str):
         return given  # type: ignore[no-any-return]
     if type(given).__module__ == "numpy":
@@ -53,7 +59,10 @@ def _numpy(given: Any) -> Seen:
 def value(name: str, given: Any) -> dict[str, Seen]:
     """Return a value as data, its parts under `name[0]` or `name['key']` when it is a tuple, a list or a dictionary."""
     if isinstance(given, tuple | list):
-        parts: dict[str, Seen] = {f"{name} holds": f"{type(given).__name__} of {len(given)}"}
+        parts: dict[str, Seen] = {
+            f"{name} holds": f"{type(given).__name__} of {len(given)}",
+            f"len({name})": len(given),
+        }
         for number, part in enumerate(given[:MAX_ENTRIES]):
             parts[f"{name}[{number}]"] = thing(part)
         return parts
@@ -101,15 +110,17 @@ CONTRACT_NAMES = (
 
 
 def failure(error: BaseException) -> Failure:
-    """Return an exception as data, with the student's own frames only: ours and torch's say nothing to a student."""
+    """Return an exception as data, with the student's own frames only."""
     try:
         message = str(error)
-    except Exception:  # a student's exception may fail to print
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a student's exception may fail to print
         message = "(the exception could not be printed)"
     bases = tuple(base.__name__ for base in type(error).__mro__ if base not in (object, BaseException))
     frames = [
         Frame(f.name, f.lineno or 0, (f.line or linecache.getline(f.filename, f.lineno or 0)).strip()[:200])
         for f in traceback.extract_tb(error.__traceback__)
-        if not any(part in f.filename for part in OURS) and "site-packages" not in f.filename
+        if not any(part in f.filename for part in OTHERS) and not f.filename.startswith(LIBRARY)
     ]
     return Failure(type(error).__name__, bases, message[:MAX_TEXT], tuple(frames[-5:]))

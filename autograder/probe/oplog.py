@@ -10,15 +10,20 @@ import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from autograder.probe.threads import followed
+
 # Parts of operator names that no hand-written layer calls: native_batch_norm, cudnn_batch_norm, _native_batch_norm_legit,
 # batch_norm_stats, _batch_norm_with_update, native_layer_norm, native_group_norm, _fused_rms_norm and their backward forms.
 BUILT_IN = ("batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm", "weight_norm")
+
+FORWARD_MODE = "_make_dual"  # torch's forward-mode differentiation begins with it; it saves no tensor
 
 
 @dataclass
@@ -50,19 +55,32 @@ class _Functions(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if getattr(func, "__module__", None) in ("torch", "torch.nn.functional", "torch._C._nn", None):
-            _note(self.log, str(getattr(func, "__name__", "")))
+            name = str(getattr(func, "__name__", ""))
+            _note(self.log, name)
+            self.log.unpacked |= name == FORWARD_MODE
         return func(*args, **(kwargs or {}))
 
 
 def _note(log: OperatorLog, name: str) -> None:
-    if any(part in name for part in BUILT_IN) and name not in log.operators:
+    if _is_built_in(name) and name not in log.operators:
         log.operators.append(name)
+
+
+@lru_cache(maxsize=4096)
+def _is_built_in(name: str) -> bool:
+    return any(part in name for part in BUILT_IN)
 
 
 @contextmanager
 def listening(log: OperatorLog) -> Iterator[None]:
     """Write the built-in normalization operators that run inside the block into the log."""
-    with _Functions(log), _Operators(log):
+
+    @contextmanager
+    def modes() -> Iterator[None]:
+        with _Functions(log), _Operators(log):
+            yield
+
+    with modes(), followed(modes):
         yield
 
 
@@ -77,7 +95,12 @@ def watching_autograd(log: OperatorLog) -> Iterator[None]:
         log.unpacked = True
         return saved
 
-    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, unpack):
+    @contextmanager
+    def hooks() -> Iterator[None]:
+        with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, unpack):
+            yield
+
+    with hooks(), followed(hooks):
         yield
 
 

@@ -15,6 +15,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -37,6 +38,7 @@ from autograder.trace.scenario import (
     Scenario,
     State,
     Step,
+    Twin,
     Value,
     draw,
 )
@@ -57,12 +59,13 @@ def run(
     """Run each scenario on the names in the namespace and return one trace for each, in order."""
     with _orderly_torch():
         warm_up()
-        traces: list[Trace] = []
-        for scenario in scenarios:
-            # Where one step took too long, the others most likely will; they get less time, so that the check ends.
-            slow = any(t.failure is not None and t.failure.type == ScenarioTimeout.__name__ for t in traces)
+    traces: list[Trace] = []
+    for scenario in scenarios:
+        # Where one step took too long, the others most likely will; they get less time, so that the check ends.
+        slow = any(t.failure is not None and t.failure.type == ScenarioTimeout.__name__ for t in traces)
+        with _orderly_torch():  # for each anew: what one scenario turns must not reach the next
             traces.append(_run_one(scenario, namespace, min(timeout_s, HURRY_S) if slow else timeout_s))
-        return traces
+    return traces
 
 
 @cache
@@ -124,6 +127,8 @@ class _Bench:
                     getattr(self.m, name).requires_grad_(False)
             case Forward():
                 self._forward(step, seen)
+            case Twin():
+                self._twin(step)
             case Backward():
                 self._late_backward(step, seen)
             case State():
@@ -203,6 +208,13 @@ class _Bench:
             self.waiting = (x, y)
         elif step.grad is not None:
             self._backward(x, y, step.grad, seen)
+
+    def _twin(self, step: Twin) -> None:
+        assert self.build is not None, "a Twin follows a Build"
+        bench = _Bench(self.namespace)
+        bench._construct(replace(self.build, kwargs={}))
+        with torch.no_grad():
+            bench.outer(_real(step.x))
 
     def _late_backward(self, step: Backward, seen: dict[str, Seen]) -> None:
         assert self.waiting is not None, "a Backward follows a Forward with later=True"
@@ -291,7 +303,7 @@ def _orderly_torch() -> Iterator[None]:
     torch.set_grad_enabled(True)
     torch.autograd.set_detect_anomaly(False)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), torch.inference_mode(False):
             warnings.simplefilter("ignore")
             yield
     finally:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,9 +23,12 @@ from autograder.trace.scenario import Recipe, Scenario
 from autograder.trace.trace import Failure, Frame, Observation, Opaque, Seen, Tensor, Trace
 
 MAX_BYTES = 32 << 20  # of one reply
+MAX_HEADER = 4 << 20  # of its part that is not numbers: JSON of 32 MB could ask for a gigabyte of empty lists
 MAX_TEXT = 2000  # characters of any one text in a trace
 MAX_ENTRIES = 200  # addresses in one observation
+MAX_BITS = 256  # of an integer
 NUMPY_KINDS = "fiub"  # what a tensor in a trace may hold: floats, integers, booleans
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # a terminal would obey them when a report is printed
 
 
 # --- scenarios -------------------------------------------------------------------------------------------------------------
@@ -42,7 +46,7 @@ def load_scenarios(text: str) -> tuple[Scenario, ...]:
             Scenario(entry["name"], tuple(_step(step) for step in entry["steps"]), tuple(entry.get("only", ("*",))))
             for entry in json.loads(text)
         )
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         raise ProtocolError(f"These are not scenarios: {error}; given {text[:80]!r}; regenerate them.") from error
 
 
@@ -92,8 +96,8 @@ def dump_traces(given: Sequence[Trace]) -> bytes:
             return {"opaque": entry.type[:MAX_TEXT]}
         if isinstance(entry, float) and not math.isfinite(entry):
             return {"float": repr(entry)}
-        if isinstance(entry, int) and not isinstance(entry, bool) and entry.bit_length() > 256:
-            return {"opaque": "int of more than 256 bits"}
+        if isinstance(entry, int) and not isinstance(entry, bool) and entry.bit_length() > MAX_BITS:
+            return {"opaque": f"int of more than {MAX_BITS} bits"}
         return entry[:MAX_TEXT] if isinstance(entry, str) else entry
 
     body = [
@@ -119,11 +123,17 @@ def load_traces(raw: bytes) -> tuple[Trace, ...]:
     """Return the traces that the bytes hold; ProtocolError when they are too large or anything else."""
     if len(raw) > MAX_BYTES:
         raise ProtocolError(f"The reply holds {len(raw)} bytes; at most {MAX_BYTES} are read.")
+    length = int.from_bytes(raw[:8], "little")
+    if length > MAX_HEADER:
+        raise ProtocolError(f"The header of the reply holds {length} bytes; at most {MAX_HEADER} are read.")
     try:
-        header = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])
+        header = json.loads(raw[8 : 8 + length])
         tensors = safetensors.numpy.load(raw)
         return tuple(_trace(entry, tensors) for entry in json.loads(header["__metadata__"]["traces"]))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, safetensors.SafetensorError) as error:
+    except (
+        *(ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, MemoryError),
+        safetensors.SafetensorError,
+    ) as error:
         raise ProtocolError(f"The reply of the kernel is not a trace: {str(error)[:200]}.") from error
 
 
@@ -132,6 +142,8 @@ def _trace(given: Any, tensors: Mapping[str, np.ndarray[Any, Any]]) -> Trace:
         if not isinstance(entry, dict):
             if not (entry is None or isinstance(entry, bool | int | float | str)):
                 raise ValueError(f"a {type(entry).__name__} stands for a value")
+            if isinstance(entry, int) and entry.bit_length() > MAX_BITS:
+                raise ValueError(f"an integer of {entry.bit_length()} bits")
             return _text(entry) if isinstance(entry, str) else entry
         if "tensor" in entry:
             array = tensors[entry["tensor"]]
@@ -166,4 +178,5 @@ def _failure(given: Any) -> Failure:
 def _text(given: Any) -> str:
     if not isinstance(given, str):
         raise ValueError(f"a {type(given).__name__} stands where text should")
-    return given[:MAX_TEXT]
+    # Half a surrogate pair is legal JSON, but no file can be written with it.
+    return CONTROLS.sub("", given[:MAX_TEXT]).encode("utf-8", "replace").decode()

@@ -119,6 +119,13 @@ class Forward:
 
 
 @dataclass(frozen=True)
+class Twin:
+    """Build a second layer with the default options, call it on x in training mode, and let it go: nothing may be shared."""
+
+    x: Recipe
+
+
+@dataclass(frozen=True)
 class Backward:
     """Run the backward pass that a Forward with `later` has put off."""
 
@@ -146,9 +153,9 @@ class Value:
     target: str
 
 
-Step: TypeAlias = Build | Cast | Mode | Load | Reload | Freeze | Forward | Backward | State | Call | Value
+Step: TypeAlias = Build | Cast | Mode | Load | Reload | Freeze | Forward | Twin | Backward | State | Call | Value
 STEPS: dict[str, type[Step]] = {
-    cls.__name__: cls for cls in (Build, Cast, Mode, Load, Reload, Freeze, Forward, Backward, State, Call, Value)
+    cls.__name__: cls for cls in (Build, Cast, Mode, Load, Reload, Freeze, Forward, Twin, Backward, State, Call, Value)
 }
 
 
@@ -210,7 +217,7 @@ def draw(recipe: Recipe) -> npt.NDArray[np.generic]:
 def _per_channel(given: float | tuple[float, ...], shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
     if not isinstance(given, tuple):
         return np.array(given)
-    return np.array(given).reshape([-1] + [1] * (len(shape) - 2)) if len(shape) > 1 else np.array(given)
+    return np.array(given).reshape([-1] + [1] * (len(shape) - 2) if len(shape) > 1 else shape)
 
 
 def in_dtype(scenario: Scenario, dtype: Dtype) -> Scenario:
