@@ -234,7 +234,7 @@ CHECKS = (
         3,
         "eps, dtypes, layouts, small variances, arguments left alone",
         _backward_numerics,
-        ("result[?]", "argument *"),
+        ("result[?]", "len(result)", "argument *"),
         autograd=False,
     ),
 )

@@ -22,6 +22,7 @@ from autograder.trace.scenario import (
     Scenario,
     State,
     Step,
+    Twin,
 )
 
 TRAIN, EVAL = Mode(True), Mode(False)
@@ -32,20 +33,22 @@ NOTHING = Scenario("", ())
 class Shapes:
     """How a layer's input of n samples and c channels is shaped; `space` tells the axes behind the channel."""
 
-    space: Callable[[int], tuple[int, ...]]  # a size index 0, 1, 2 -> the lengths behind (N, C)
+    space: Callable[[int], tuple[int, ...]]  # a size index 0 to 4 -> the lengths behind (N, C)
     wrong_ranks: tuple[tuple[int, ...], ...]
     layouts: tuple[str, ...]
 
     def of(self, n: int, c: int, size: int = 1) -> tuple[int, ...]:
-        """Return the shape for n samples and c channels; size 0 has one place in space, 1 few, 2 some."""
+        """Return the shape for n samples and c channels; size 0 has one place in space, 1 few, 2 some; 3 is a square, 4 a row."""
         return (n, c, *self.space(size))
 
 
-ROWS = Shapes(lambda size: (), ((3,), (2, 3, 2, 2)), ("transposed", "strided"))
-LENGTHS = Shapes(lambda size: ((1,), (3,), (5,))[size], ((3,), (2, 3, 2, 2)), ("transposed", "strided"))
+ROWS = Shapes(lambda size: (), ((3,), (2, 3, 2, 2), (2, 3, 2, 2, 2)), ("transposed", "strided"))
+LENGTHS = Shapes(
+    lambda size: ((1,), (3,), (5,), (2,), (4,))[size], ((3,), (2, 3, 2, 2), (2, 3, 2, 2, 2)), ("transposed", "strided")
+)
 IMAGES = Shapes(
-    lambda size: ((1, 1), (2, 1), (2, 3))[size],
-    ((3,), (2, 3), (3, 2, 2), (2, 3, 2), (1, 2, 3, 2, 2)),
+    lambda size: ((1, 1), (2, 1), (2, 3), (3, 3), (1, 4))[size],
+    ((3,), (2, 3), (3, 2, 2), (2, 3, 2), (2, 3, 2, 2, 2)),
     ("transposed", "strided", "channels_last"),
 )
 
@@ -120,16 +123,30 @@ def training(draw: Draw, target: str, shapes: Shapes) -> tuple[Scenario, ...]:
         Scenario("a large eps", (_build(target, 2, eps=eps), Forward(_x(draw, small)))),
         Scenario("small numbers", (_build(target, 2), Forward(_x(draw, small, scale=0.01, loc=0.02)))),
         Scenario("weight and bias", (_build(target, 2), _affine(draw, 2), Forward(_x(draw, small)))),
+        Scenario(
+            "weight and bias frozen",
+            (_build(target, 2), _affine(draw, 2), Freeze(("weight", "bias")), Forward(_x(draw, small))),
+        ),
         Scenario("one channel", (_build(target, 1), _affine(draw, 1), Forward(_x(draw, one)))),
         Scenario("a constant input", (_build(target, 2), Forward(flat))),
         Scenario(
             "without gradients, still in training mode",
-            (_build(target, 2), TRAIN, Forward(_x(draw, small), grad_enabled=False)),
+            (_build(target, 2, eps=eps), TRAIN, Forward(_x(draw, small), grad_enabled=False)),
+        ),
+        Scenario(
+            "x frozen, still in training mode",
+            (_build(target, 2, eps=eps), Forward(_x(draw, small), x_requires_grad=False)),
         ),
         Scenario(
             "called twice",
-            (_build(target, 2, eps=eps), Forward(_x(draw, small)), Forward(_x(draw, shapes.of(4, 2)))),
+            (
+                _build(target, 2, eps=eps),
+                Forward(_x(draw, small)),
+                Forward(_x(draw, shapes.of(4, 2))),
+                Forward(_x(draw, small)),
+            ),
         ),
+        *_in_space(draw, target, shapes),
         Scenario(
             "everything at once",
             (_build(target, 4, eps=eps, momentum=0.7), _affine(draw, 4), Forward(_x(draw, square))),
@@ -142,6 +159,17 @@ def training(draw: Draw, target: str, shapes: Shapes) -> tuple[Scenario, ...]:
             "training again after evaluation",
             (_build(target, 2, child=True), EVAL, TRAIN, Forward(_x(draw, small))),
         ),
+    )
+
+
+def _in_space(draw: Draw, target: str, shapes: Shapes) -> tuple[Scenario, ...]:
+    """What only a layer with places in space can get wrong: one sample, as many rows as columns, one row."""
+    if not shapes.space(1):
+        return ()
+    return (
+        Scenario("one sample", (_build(target, 2), Forward(_x(draw, shapes.of(1, 2, 2))))),
+        Scenario("square images", (_build(target, 2), Forward(_x(draw, shapes.of(2, 2, 3))))),
+        Scenario("images of one row", (_build(target, 2), Forward(_x(draw, shapes.of(2, 2, 4))))),
     )
 
 
@@ -163,6 +191,17 @@ def running(draw: Draw, target: str, shapes: Shapes) -> tuple[Scenario, ...]:
         Scenario("one channel", (_build(target, 1), Forward(_x(draw, shapes.of(4, 1))), State())),
         Scenario("three calls", (_build(target, 2, momentum=momentum), *calls(2, 3, 5, 2))),
         Scenario("a large eps", (_build(target, 2, eps=0.5, momentum=momentum), Forward(_x(draw, small)), State())),
+        Scenario(  # whatever is kept is the layer's own
+            "beside another layer",
+            (
+                _build(target, 2, momentum=momentum),
+                Forward(_x(draw, small)),
+                Twin(_x(draw, shapes.of(4, 2))),
+                State(),
+                Forward(_x(draw, small)),
+                State(),
+            ),
+        ),
         Scenario("momentum 0", (_build(target, 2, momentum=0.0), *calls(2, 3, 2))),
         Scenario("momentum 1", (_build(target, 2, momentum=1.0), *calls(2, 3, 2))),
         Scenario(
@@ -224,7 +263,13 @@ def evaluation(draw: Draw, target: str, shapes: Shapes) -> tuple[Scenario, ...]:
         ),
         Scenario(
             "without gradients",
-            (_build(target, 2), _statistics(draw, 2), EVAL, Forward(_x(draw, small), grad_enabled=False), State()),
+            (
+                _build(target, 2, eps=eps),
+                _statistics(draw, 2),
+                EVAL,
+                Forward(_x(draw, small), grad_enabled=False),
+                State(),
+            ),
         ),
         Scenario(
             "the mode set by hand",
@@ -246,6 +291,41 @@ def evaluation(draw: Draw, target: str, shapes: Shapes) -> tuple[Scenario, ...]:
                 EVAL,
                 Forward(_x(draw, small)),
                 Forward(_x(draw, shapes.of(5, 2))),
+                Forward(_x(draw, small)),
+                State(),
+            ),
+        ),
+        Scenario(
+            "weight and bias frozen",
+            (
+                _build(target, 2),
+                _affine(draw, 2),
+                _statistics(draw, 2),
+                Freeze(("weight", "bias")),
+                EVAL,
+                Forward(_x(draw, small)),
+            ),
+        ),
+        Scenario(  # nothing is worked out once and for all
+            "weights and statistics changed in between",
+            (
+                _build(target, 2),
+                *(
+                    step
+                    for _ in range(2)
+                    for step in (_affine(draw, 2), _statistics(draw, 2), EVAL, Forward(_x(draw, small)))
+                ),
+            ),
+        ),
+        Scenario(
+            "beside another layer",
+            (
+                _build(target, 2, eps=eps),
+                _affine(draw, 2),
+                _statistics(draw, 2),
+                EVAL,
+                Twin(_x(draw, shapes.of(4, 2))),
+                Forward(_x(draw, small)),
                 State(),
             ),
         ),
@@ -302,6 +382,11 @@ def with_length(draw: Draw, target: str, shapes: Shapes) -> tuple[Scenario, ...]
             "transposed from (N, L, C)", (_build(target, 3, **half), forward(2, 3, 4, layout="channels_last"), State())
         ),
         Scenario("(N, C), then (N, C, L)", (_build(target, 2, **half), forward(3, 2), forward(2, 2, 3), State())),
+        Scenario("affine=False", (_build(target, 2, **half, affine=False), forward(2, 2, 3))),
+        Scenario(
+            "track_running_stats=False, both modes",
+            (_build(target, 2, track_running_stats=False), forward(2, 2, 3), EVAL, forward(3, 2, 2)),
+        ),
     )
 
 
@@ -324,7 +409,7 @@ def options(draw: Draw, target: str, shapes: Shapes) -> tuple[Scenario, ...]:
         Scenario("neither", (_build(target, 2, **bare, **untracked), State())),
         # A number in the wrong place shows in the output (eps) or in the buffers (momentum).
         Scenario(
-            "arguments by position", (Build(target, (2, 0.5, 0.3, True, True), {}, "float64"), step(), State()), built
+            "arguments by position", (Build(target, (2, 0.5, 0.3, False, True), {}, "float64"), step(), State()), built
         ),
         Scenario("arguments by keyword", (_build(target, 2, momentum=0.3, eps=0.5), step(), State()), built),
         Scenario(
@@ -391,14 +476,19 @@ def errors(draw: Draw, target: str, shapes: Shapes) -> tuple[Scenario, ...]:
         refused("one channel, evaluation", shapes.of(3, 1), 3, EVAL),
         refused("wrong channels, affine=False", shapes.of(3, 2), 3, affine=False),
         refused("wrong channels, nothing kept", shapes.of(3, 2), 3, affine=False, **untracked),
+        refused("wrong channels, affine=False, evaluation", shapes.of(3, 1), 3, EVAL, affine=False),
+        refused("wrong channels, nothing kept, evaluation", shapes.of(3, 1), 3, EVAL, affine=False, **untracked),
         *(refused(f"x of shape {shape}", shape, 3) for shape in wrong_ranks),
         *(refused(f"x of shape {shape}, evaluation", shape, 3, EVAL) for shape in wrong_ranks),
+        refused(f"x of shape {wrong_ranks[-1]}, not tracked, evaluation", wrong_ranks[-1], 3, EVAL, **untracked),
         *(refused(f"x of shape {shape}, nothing kept", shape, 3, affine=False, **untracked) for shape in wrong_ranks),
     ]
     if len(shapes.of(1, 2)) > 2:  # one sample, several places: enough values
-        found.append(refused("one sample, several places", shapes.of(1, 2)))
+        found.append(refused("one sample, two places", shapes.of(1, 2)))
+        found.append(refused("one sample, several places", shapes.of(1, 2, 2)))
     else:
         found.append(refused("one value per channel, (N, C, L)", (1, 2, 1)))
+        found.append(refused("one value per channel, (N, C, L), not tracked", (1, 2, 1), 2, EVAL, **untracked))
         found.append(refused("one sample, several places", (1, 2, 3)))
         found.append(refused("wrong channels, (N, C, L)", (2, 4, 3), 3))
         found.append(refused("(N, L, C) instead of (N, C, L)", (2, 5, 3), 3))
@@ -466,7 +556,8 @@ def numerics(draw: Draw, target: str, shapes: Shapes) -> tuple[Scenario, ...]:
 
     def step(shape: tuple[int, ...] = small, grad: bool = True, **more: object) -> Forward:
         dtype = more.get("dtype", "float64")
-        return Forward(_x(draw, shape, **more), _grad(draw, shape, dtype=dtype) if grad else None)
+        layout = more.get("layout", "contiguous")  # of the gradient that arrives, too
+        return Forward(_x(draw, shape, **more), _grad(draw, shape, dtype=dtype, layout=layout) if grad else None)
 
     single = {"dtype": "float32"}
     return (
