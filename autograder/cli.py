@@ -21,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words[:1] == ["labs"]:
         return _labs(words[1:])
     given = _parser().parse_args(words)
-    from autograder.errors import AutograderError, UsageError
+    from autograder.errors import AutograderError, SandboxUnavailable, UsageError
 
     try:
         if given.command == "doctor":
@@ -35,9 +35,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return USAGE
     except AutograderError as problem:
         print(f"autograder {given.command}: {problem}", file=sys.stderr)
+        if isinstance(problem, SandboxUnavailable):
+            print("--no-sandbox grades without one: student code can then do what you can.", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         print(f"autograder {given.command}: stopped by the keyboard", file=sys.stderr)
+        return FAILED
+    except Exception:
+        import traceback
+
+        traceback.print_exc()
+        told = "this is a fault of the grader, not of a submission; what it had not finished is not graded"
+        print(f"autograder {given.command}: {told}", file=sys.stderr)
         return FAILED
 
 
@@ -45,8 +54,14 @@ def _settle(given: argparse.Namespace) -> None:
     """Draw the seed that was not given; it is secret until the report shows it."""
     import secrets
 
+    from autograder.errors import UsageError
+
     if given.seed is None:
         given.seed = secrets.randbelow(1 << 31)
+    if not 0 <= given.seed < 1 << 63:
+        raise UsageError(
+            f"--seed must be from 0 to 2^63 - 1; {given.seed} was given. Take the one that a report names."
+        )
 
 
 def _labs(words: list[str]) -> int:

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from autograder.grading.reading import notebook_in
 from autograder.grading.report import Report
 from autograder.grading.submission import UnreadableSubmission, read_file
 from autograder.plugins.record import Recorder
+from autograder.sandbox import bwrap
 
 BATCH = 16  # submissions between two visits to the gradebook
 
@@ -39,6 +40,8 @@ def run(given: argparse.Namespace) -> int:
     lab = load_course_lab(course, given.lab)
     recorder = Recorder(course, lab.name)
     works = _works(given, course, recorder)
+    if not given.no_sandbox:
+        bwrap.programs()  # SandboxUnavailable now rather than once for every submission
     console = Console(stderr=given.json, soft_wrap=False)
     recorder.prepare()
     done: dict[str, Done] = {}
@@ -49,9 +52,9 @@ def run(given: argparse.Namespace) -> int:
         waiting.clear()
 
     jobs = given.jobs or os.cpu_count() or 1
-    with processes(min(jobs, len(works))) as executor, _progress(console) as progress:
+    with _progress(console) as progress:
         bar = progress.add_task(lab.name, total=len(works))
-        for result in grade_many(works, executor):
+        for result in _twice(works, jobs):
             done[result.student] = result
             if result.graded is not None and result.report is not None:
                 waiting[result.student] = result.graded
@@ -69,6 +72,19 @@ def run(given: argparse.Namespace) -> int:
     for student, trouble in troubles.items():
         print(f"not graded: {student}: {trouble}", file=sys.stderr)
     return 3 if troubles else 0
+
+
+def _twice(works: Sequence[Work], jobs: int) -> Iterator[Done]:
+    """Grade all; what a pool that broke has left behind is graded once more, in a fresh one."""
+    left = {work.student: work for work in works}
+    for last in (False, True):
+        with processes(min(jobs, len(left))) as executor:
+            for result in grade_many(list(left.values()), executor):
+                if result.graded is not None or not result.broken or last:
+                    del left[result.student]
+                    yield result
+        if not left:
+            return
 
 
 def _works(given: argparse.Namespace, course: Path, recorder: Recorder) -> list[Work]:

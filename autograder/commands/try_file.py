@@ -53,18 +53,18 @@ def as_json(report: Report) -> dict[str, Any]:
                 "points": check.points,
                 "max_points": check.max_points,
                 "passed": check.passed,
-                "message": check.message,
+                "message": _message(check),
                 "diagnosis": None
                 if check.diagnosis is None
                 else {"id": check.diagnosis.id, "title": check.diagnosis.title, "page": check.diagnosis.page},
-                "code": check.code,
-                "evidence": list(check.evidence),
             }
             for check in report.checks
         ],
-        "notes": list(report.notes),
-        "sandbox": report.sandbox,
     }
+
+
+def _message(check: CheckResult) -> str:
+    return check.message if check.code is None else f"{check.message}\n\nThe smallest call that shows it:\n{check.code}"
 
 
 def as_text(report: Report) -> str:

@@ -81,6 +81,6 @@ def load_course_lab(course: Path, name: str) -> CourseLab:
     path = course / "labs" / name / f"{name}.ipynb"
     try:
         release = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError, nbformat.ValidationError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, nbformat.ValidationError) as error:
         raise CourseError(f"The notebook {path} cannot be read: {error}. Run `make labs`.") from error
     return CourseLab(lab, release, course)

@@ -22,7 +22,7 @@ MAX_TEXT = 20_000  # characters of one output
 MAX_PICTURE = 2_000_000  # bytes of one picture, base64
 MAX_OUTPUTS = 50
 PICTURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
-ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def safe(outputs: Iterable[Mapping[str, Any]]) -> list[NotebookNode]:
@@ -66,7 +66,7 @@ def _is_picture(given: object, magic: bytes) -> bool:
 def plain(given: object) -> str:
     """Return text without terminal escapes and control characters, cut to a bearable length."""
     text = "".join(map(str, given)) if isinstance(given, list) else str(given if given is not None else "")
-    text = ESCAPES.sub("", text)
+    text = ESCAPES.sub("", text).encode("utf-8", "replace").decode()  # half a surrogate pair cannot be written
     return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + f"\n... ({len(text) - MAX_TEXT} more characters)"
 
 

@@ -50,6 +50,7 @@ class Done:
     report: Report | None
     notebook: NotebookNode | None
     trouble: str = ""
+    broken: bool = False  # the worker died, perhaps with another submission's work; it may be tried again
 
     @property
     def graded(self) -> Graded | None:
@@ -67,7 +68,7 @@ def grade_many(works: Iterable[Work], executor: Executor) -> Iterator[Done]:
         try:
             report, notebook, trouble = future.result()
         except Exception as error:  # the worker died: ours, whatever it was
-            yield Done(student, None, None, f"the grader's own process failed: {error!r}")
+            yield Done(student, None, None, f"the grader's own process failed: {error!r}", broken=True)
             continue
         if trouble:
             yield Done(student, None, None, trouble)

@@ -141,7 +141,8 @@ def _parse(raw: bytes) -> Any:
         ) from None
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        if error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated string"):
+        # At the very end half a word may be left, of `false` or of \\u00e9.
+        if error.pos >= len(text.rstrip()) - 6 or error.msg.startswith("Unterminated string"):
             raise UnreadableSubmission(
                 f"The file ends in the middle of a notebook ({where}), as after a broken upload; "
                 "open it in Jupyter, save it and hand it in again."

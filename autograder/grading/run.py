@@ -139,8 +139,13 @@ class _Player:
         else:
             told = f"{answer.error.name}: {answer.error.value}" if answer.error is not None else ""
             self.played.reasons[name] = answer.reason or told or "the kernel gave no answer"
-        if not self.session.alive:
+        if answer.status in (
+            "timeout",
+            "dead",
+            "flooded",
+        ):  # also where an interruption was enough and the kernel lives
             self.stopped[check.exercise] += 1
+        if not self.session.alive:
             await self._revive(index)
 
     async def _revive(self, upto: int) -> None:

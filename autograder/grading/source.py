@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 BUILT_IN = re.compile(
     r"(BatchNorm|LayerNorm|GroupNorm|InstanceNorm|RMSNorm|LocalResponseNorm)\w*$"
-    r"|^(native_|cudnn_|miopen_|_native_)?(batch|layer|group|instance|rms|weight)_norm\w*$"
+    r"|^(native_|cudnn_|miopen_|_native_)?(batch|layer|group|instance|rms|weight)_norm(_\w+)?$"
 )
 BEGINS = re.compile(r"(?!\s|[#)\]}]|(else|elif|except|finally)\b).")  # a line in column 0 that may begin a statement
 LOOK_AHEAD = 20  # beginnings that one statement may reach over
@@ -39,6 +39,8 @@ def chunks(text: str) -> tuple[Chunk, ...]:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return _by_columns(text)
+    if not body:
+        return ()
     starts = [min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))]) for node in body]
     # Statements that share a line (a; b) cannot be cut apart.
     pairs = [

@@ -5,6 +5,7 @@ Not here: what it can see (view.py), which system calls it may make (seccomp.py)
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 from autograder.errors import UsageError
@@ -43,12 +44,12 @@ class Limits:
     output_mb: float = 8
 
     def __post_init__(self) -> None:
-        """Refuse a limit that is not above zero, which would mean "none" to some of the tools below."""
+        """Refuse a limit that is no number above zero; 0 and infinity mean "none" to some of the tools below."""
         for field in fields(self):
             value = getattr(self, field.name)
-            if not value > 0:
+            if not 0 < value < math.inf:
                 raise UsageError(
-                    f"The limit {field.name} must be above zero; {value!r} was given. Leave it out to take the default."
+                    f"The limit {field.name} must be above zero and finite; {value!r} was given. Leave it out to take the default."
                 )
 
 
