@@ -1,7 +1,8 @@
-"""What tests of several folders share: the rule for machines without bubblewrap, and boxes run as another user."""
+"""What tests of several folders share: the rule for machines that lack a program, and boxes run as another user."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -19,13 +20,35 @@ ROOT = Path(__file__).resolve().parent.parent
 ORDINARY_USER = 61000
 
 
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def chromium_program() -> str | None:
+    """Return the path of a Chromium, or None."""
+    return next((path for name in CHROMIUM if (path := shutil.which(name))), None)
+
+
+def _no_bubblewrap() -> str:
+    return "" if shutil.which("bwrap") else "bubblewrap is missing: apt install bubblewrap"
+
+
+def _no_browser() -> str:
+    packages = ("playwright", "axe_playwright_python")
+    if any(importlib.util.find_spec(package) is None for package in packages):
+        return "the packages playwright and axe-playwright-python are missing: pip install '.[dev]'"
+    return "" if chromium_program() else "no Chromium was found: apt install chromium"
+
+
+NEEDS = {"sandbox": _no_bubblewrap, "browser": _no_browser}  # a mark, and why it cannot be had here
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A test marked `sandbox` is skipped where there is no bubblewrap, but fails there in CI."""
-    if item.get_closest_marker("sandbox") and shutil.which("bwrap") is None:
-        reason = "bubblewrap is missing: apt install bubblewrap"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
+    """A test whose mark needs a program is skipped with the reason where there is none, but fails there in CI."""
+    for mark, missing in NEEDS.items():
+        if item.get_closest_marker(mark) and (reason := missing()):
+            if os.environ.get("CI") == "true":
+                pytest.fail(f"CI skips no test marked {mark}: {reason}")
+            pytest.skip(reason)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,6 @@ import fcntl
 import functools
 import http.server
 import importlib.util
-import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -16,6 +14,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests.conftest import chromium_program
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "_build/html"
@@ -72,19 +72,7 @@ def address(site: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    """Return the path of Chromium; without one skip, but fail where CI=true."""
-    found = None
-    try:
-        import axe_playwright_python  # noqa: F401
-        import playwright  # noqa: F401
-    except ImportError:
-        reason = "the packages playwright and axe-playwright-python are missing: pip install '.[dev]'"
-    else:
-        names = ("chromium", "chromium-browser", "google-chrome")
-        found = next((path for name in names if (path := shutil.which(name))), None)
-        reason = "no Chromium was found; install the system package chromium to test the site in a browser"
-    if found:
-        return found
-    if os.environ.get("CI") == "true":
-        pytest.fail(f"CI must not skip the browser tests: {reason}")
-    pytest.skip(reason)
+    """Return the path of Chromium; tests with the mark `browser` do not get here without one."""
+    found = chromium_program()
+    assert found is not None
+    return found

@@ -1,0 +1,72 @@
+"""A kernel session without a kernel, for tests of what is done with one: cells run in this process, and `die()` ends it."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from autograder.kernel.client import Answer, CellRun
+from autograder.kernel.outputs import CellError
+from autograder.probe.run import run as probe
+from autograder.probe.serve import READY
+from autograder.sandbox.policy import Limits
+from autograder.trace.codec import dump_traces, load_scenarios
+
+
+class Died(BaseException):
+    """How code in the fake kernel ends it."""
+
+
+class FakeKernel:
+    """It counts how many were started and what they ran; `reply` is a forged answer."""
+
+    started: int = 0
+    open: int = 0
+    ran: Sequence[str] = ()
+    starts: bool = True
+    reply: bytes | None = None
+
+    def __init__(self, limits: Limits, *, sandboxed: bool = True) -> None:
+        self.limits, self.alive = limits, True
+        self.names: dict[str, Any] = {"die": self.die}
+
+    def die(self, *_: object) -> None:
+        """End the kernel."""
+        self.alive = False
+        raise Died
+
+    async def __aenter__(self) -> FakeKernel:
+        type(self).started += 1
+        type(self).open += 1
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        type(self).open -= 1
+
+    async def run_cell(self, source: str) -> CellRun:
+        """Run a cell here."""
+        assert self.alive, "a dead kernel was given a cell"
+        type(self).ran = [*type(self).ran, source]
+        try:
+            exec(source, self.names)
+        except Died:
+            return CellRun("dead", (), None, "The kernel died.", 0.1)
+        except Exception as error:
+            return CellRun("error", (), CellError(type(error).__name__, str(error), ""), "", 0.1)
+        return CellRun("ok", (), None, "", 0.1)
+
+    async def ask(self, source: str, **_: object) -> Answer:
+        """Run our own question here."""
+        assert self.alive, "a dead kernel was asked"
+        if source == READY:
+            return Answer("ok", dump_traces([]), None, "") if self.starts else Answer("dead", None, None, "It is ill.")
+        if self.reply is not None:
+            return Answer("ok", self.reply, None, "")
+        found = re.search(r'answer\("(.*?)"', source)
+        assert found is not None
+        traces = probe(load_scenarios(base64.b64decode(found[1]).decode()), self.names)
+        if not self.alive:
+            return Answer("dead", None, None, "The kernel died.")
+        return Answer("ok", dump_traces(traces), None, "")
