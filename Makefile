@@ -22,7 +22,7 @@ PORT ?= 8000
 PYTEST_ARGS ?=
 export PYTHON TORCH_INDEX
 
-.PHONY: help setup system demo test test-fast labs book serve format lock clean distclean
+.PHONY: help setup system demo test test-fast labs matrix book serve format lock clean distclean
 
 help: ## Print this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +51,9 @@ test-fast: setup ## Run style, types and the quick tests only
 
 labs: setup ## Make the students' notebooks in labs/ from solutions/
 	$(BIN)/autograder labs make
+
+matrix: setup ## Write docs/labs/matrix.md and docs/tolerances.md from all mistakes and variants
+	$(BIN)/python -m autograder.authoring.matrix
 
 book: setup ## Build the website into _build/html; a warning is an error
 	scripts/build-book.sh
