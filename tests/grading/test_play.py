@@ -15,7 +15,9 @@ from autograder.errors import SandboxError
 from autograder.grading import run as playing
 from autograder.grading.judge import Judge
 from autograder.grading.run import Item, Played, finish, play
+from autograder.kernel.client import Answer
 from autograder.kernel.outputs import CellError
+from autograder.probe.serve import READY
 from autograder.sandbox.policy import Limits
 from autograder.trace.scenario import Call, Scenario
 
@@ -117,6 +119,24 @@ def test_slow_checks_count_like_deaths(kernel: type[FakeKernel]) -> None:
     result = played(late, D1, D2, D3, TRIPLE, T1)
     assert set(result.traces) == {"d1", "d2", "t1"}
     assert result.reasons["d3"].startswith("not run: double had to be stopped")
+
+
+def test_an_interrupted_check_counts_although_its_kernel_lives(kernel: type[FakeKernel]) -> None:
+    """A layer that sleeps is interrupted; the others of its exercise may not use up the notebook's time."""
+    asked: list[str] = []
+
+    async def ask(self: FakeKernel, source: str, **words: object) -> Answer:
+        if source == READY:
+            return await FakeKernel.ask(self, source, **words)
+        asked.append(source)
+        return Answer("timeout", None, None, "It took too long.")
+
+    kernel.ask = ask  # type: ignore[method-assign]
+    result = played(DOUBLE, D1, D2, D3)
+    assert len(asked) == 2
+    assert result.reasons["d1"] == "It took too long."
+    assert result.reasons["d3"].startswith("not run: double had to be stopped")
+    assert kernel.started == 1
 
 
 def test_a_cell_that_kills_only_the_second_kernel_is_found(kernel: type[FakeKernel]) -> None:
