@@ -42,6 +42,11 @@ def _no_browser() -> str:
 NEEDS = {"sandbox": _no_bubblewrap, "browser": _no_browser}  # a mark, and why it cannot be had here
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the corpus last: its files are submissions, run in this process, and some leave torch's switches turned."""
+    items.sort(key=lambda item: "corpus" in item.path.parts)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test whose mark needs a program is skipped with the reason where there is none, but fails there in CI."""
     for mark, missing in NEEDS.items():
