@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from autograder.trace.network import Layer, Network
 from autograder.trace.scenario import Dtype, Layout, Recipe, Scenario, matches
+from autograder.trace.trace import Trace
 
 ANYTHING = ("*",)
 
@@ -44,6 +46,15 @@ class Draw:
         seed = int(self._stream.integers(1 << 62))
         return Recipe(shape, seed, loc, scale, dtype, layout, None, positive)
 
+    def network(self, *layers: Layer, training: bool = True, changes: bool = False) -> Network:
+        """Return a model with numbers of its own, in float64."""
+        return Network(layers, int(self._stream.integers(1 << 40)), training=training, changes=changes)
+
+    def indices(self, *shape: int, below: int) -> Recipe:
+        """Return the recipe of an int64 tensor of numbers from 0 to below - 1: classes, or places in a batch."""
+        drawn = self._stream.integers(below, size=shape)
+        return Recipe(shape, dtype="int64", values=tuple(float(n) for n in drawn.ravel()))
+
     def number(self, low: float, high: float) -> float:
         """Return a number between two, with two decimals so that it reads well in a report."""
         return round(float(self._stream.uniform(low, high)), 2)
@@ -70,9 +81,15 @@ class Check:
     keys: tuple[str, ...] = ANYTHING
     contract: bool = True
     autograd: bool = True  # may the code under test run torch's autograd?
+    builtins: bool = False  # may torch's own normalization run in it? Only where the grader's models hold it
     tolerance: float | None = None  # absolute; None derives one per scenario (checks.tolerance)
     raises: tuple[str, ...] = ("ValueError",)  # what the reference may raise; anything else is a fault of ours
     secret: bool = False  # a prediction: practice says "no", not what the answer is
+
+    def offences(self, trace: Trace) -> tuple[str, ...]:
+        """Return what ran in a trace that may not do the work here: torch's normalization, classes of it, its autograd."""
+        own = () if self.builtins else (*trace.operators, *trace.inherits)
+        return (*own, *(("autograd",) if trace.autograd and not self.autograd else ()))
 
     def looks_at(self, address: str) -> bool:
         """Tell whether this check compares what stands at an address."""

@@ -57,7 +57,10 @@ def differences(expected: Expected, given: Trace, looks_at: Callable[[str], bool
             if not (looks_at(address) and matches(address, expected.only)):
                 continue
             if address not in got.seen:
-                yield Difference(step, address, "missing", f"{address} is missing; expected {brief(value)}")
+                holds = got.seen.get(f"{address} holds")
+                instead = f"{address} should be {brief(value)}; it is a {holds}"
+                line = instead if isinstance(holds, str) else f"{address} is missing; expected {brief(value)}"
+                yield Difference(step, address, "missing", line)
                 continue
             tolerance = expected.tolerances[step].get(address, 0.0) if step < len(expected.tolerances) else 0.0
             found = difference(address, value, truth.get(address, value), got.seen[address], tolerance)

@@ -71,17 +71,18 @@ def diagnose(
 
 
 def _is_wrong(check: Check, expected: Expected, trace: Trace) -> bool:
-    evidence = bool(trace.operators or trace.inherits or (trace.autograd and not check.autograd))
-    return evidence or next(differences(expected, trace, check.looks_at), None) is not None
+    return bool(check.offences(trace)) or next(differences(expected, trace, check.looks_at), None) is not None
 
 
 def alike(check: Check, expected: Expected, mistaken: Trace, given: Trace) -> bool:
     """Tell whether two traces show the same at the addresses that a check looks at, to its tolerance."""
     if len(mistaken.observations) != len(given.observations):
         return False
-    if _families(mistaken.operators) != _families(given.operators) or mistaken.autograd != given.autograd:
+    if not check.builtins and (
+        _families(mistaken.operators) != _families(given.operators) or bool(mistaken.inherits) != bool(given.inherits)
+    ):
         return False
-    if bool(mistaken.inherits) != bool(given.inherits):
+    if mistaken.autograd != given.autograd and not check.autograd:
         return False
     for step, (want, got) in enumerate(zip(mistaken.observations, given.observations, strict=True)):
         reference = expected.trace.observations[step].failure if step < len(expected.trace.observations) else None

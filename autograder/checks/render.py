@@ -1,19 +1,18 @@
 """Write a scenario as Python code that a student can paste below the solution and run, up to the step that failed.
 
 Small tensors are written out, rounded to six digits; larger ones, and those of long scenarios, are drawn by this package's own
-recipe. The code is for reading: it is never executed by the grader.
+recipe (`arguments` does that). The code is for reading: it is never executed by the grader.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from autograder.checks import arguments
 from autograder.checks.compare import Difference
 from autograder.trace.scenario import (
-    Argument,
     Backward,
     Build,
     Call,
@@ -22,18 +21,14 @@ from autograder.trace.scenario import (
     Freeze,
     Load,
     Mode,
-    Recipe,
     Reload,
     Scenario,
     State,
     Step,
     Twin,
     Value,
-    draw,
-    recipes,
 )
 
-ROW_LENGTH = 70  # characters of numbers that still stand on one line
 WRITTEN_OUT = (40, 12, 0)  # elements of a tensor that is still written as numbers: the first that is short enough
 REPORT_LINES = 22  # that a student still reads
 SHOWN = re.compile(r"(y|x\.grad|m\.[\w.]+|result(\[.+\])?)$")  # addresses that are code
@@ -50,9 +45,7 @@ def code(scenario: Scenario, found: Difference) -> str:
 
 
 def _code(steps: Sequence[Step], found: Difference, most: int) -> str:
-    lines = ["import torch"]
-    if any(_size(r) > most for step in steps for r in recipes(step)):
-        lines.append("from autograder.trace.scenario import Recipe, draw")
+    lines = ["import torch", *arguments.imports([vars(step) for step in steps], most)]
     build, late = None, any(isinstance(step, Backward) for step in steps)
     for number, step in enumerate(steps):
         if isinstance(step, Build):
@@ -93,8 +86,8 @@ def _lines(step: Step, build: Build | None, late: bool, most: int) -> list[str]:
             return [f"{m}.train()" if step.training else f"{m}.eval()"]
         case Load():
             if step.fill:
-                return [f"m.{k}.data.copy_({_tensor(r, most)})" for k, r in step.state.items()]
-            body = [f'    "{k}": {_tensor(r, most)},' for k, r in step.state.items()]
+                return [f"m.{k}.data.copy_({arguments.tensor(r, most)})" for k, r in step.state.items()]
+            body = [f'    "{k}": {arguments.tensor(r, most)},' for k, r in step.state.items()]
             return ["m.load_state_dict({", *body, "})"]
         case Reload():
             if step.copy:
@@ -110,22 +103,24 @@ def _lines(step: Step, build: Build | None, late: bool, most: int) -> list[str]:
             return [f"m.{name}.requires_grad_(False)" for name in step.names]
         case Forward():
             needs = ".requires_grad_()" if step.x_requires_grad and step.grad_enabled else ""
-            made = [f"x = {_tensor(step.x, most)}{needs}"]
+            made = [f"x = {arguments.tensor(step.x, most)}{needs}"]
             if not step.grad_enabled:
                 return [*made, "with torch.no_grad():", f"    y = {m}(x)"]
             made.append(f"y = {m}(x)")
             if step.later and late:
                 made.append("early_x, early_y = x, y")
-            return made if step.grad is None or step.later else [*made, f"y.backward({_tensor(step.grad, most)})"]
+            return (
+                made if step.grad is None or step.later else [*made, f"y.backward({arguments.tensor(step.grad, most)})"]
+            )
         case Twin():
             assert build is not None, "a Twin follows a Build"
             return [
                 f"twin = {_built(replace(build, kwargs={}), most)}",
                 "with torch.no_grad():",
-                f"    twin({_tensor(step.x, most)})",
+                f"    twin({arguments.tensor(step.x, most)})",
             ]
         case Backward():
-            return [f"early_y.backward({_tensor(step.grad, most)})"]
+            return [f"early_y.backward({arguments.tensor(step.grad, most)})"]
         case Call():
             return [f"result = {step.target}(", *(f"    {entry}," for entry in _arguments(step, most)), ")"]
         case Value():
@@ -134,57 +129,7 @@ def _lines(step: Step, build: Build | None, late: bool, most: int) -> list[str]:
             return []
 
 
-def _size(recipe: Recipe) -> int:
-    return math.prod(recipe.shape)
-
-
 def _arguments(step: Build | Call, most: int) -> list[str]:
-    return [_argument(a, most) for a in step.args] + [f"{k}={_argument(v, most)}" for k, v in step.kwargs.items()]
-
-
-def _argument(given: Argument, most: int) -> str:
-    return _tensor(given, most) if isinstance(given, Recipe) else repr(given)
-
-
-def _tensor(recipe: Recipe, most: int) -> str:
-    if _size(recipe) > most:
-        text = f"torch.from_numpy(draw({_recipe(recipe)}))"
-    else:
-        numbers = _nested(draw(recipe).tolist())
-        if len(numbers) > ROW_LENGTH:
-            numbers = numbers.replace("], ", "],\n        ")  # inside brackets, so any indentation will do
-        text = f"torch.tensor({numbers}, dtype=torch.{recipe.dtype})"
-        if _size(recipe) == 0:
-            text = f"torch.zeros({recipe.shape}, dtype=torch.{recipe.dtype})"
-    return text + _layout(recipe)
-
-
-def _recipe(recipe: Recipe) -> str:
-    plain = Recipe(recipe.shape)
-    given = [
-        f"{key}={value!r}"
-        for key, value in vars(recipe).items()
-        if key not in ("shape", "layout") and value != getattr(plain, key)
+    return [arguments.argument(a, most) for a in step.args] + [
+        f"{k}={arguments.argument(v, most)}" for k, v in step.kwargs.items()
     ]
-    return f"Recipe({', '.join([repr(recipe.shape), *given])})"
-
-
-def _layout(recipe: Recipe) -> str:
-    match recipe.layout:
-        case "transposed":
-            order = list(range(len(recipe.shape)))[::-1]
-            return f".permute({order}).contiguous().permute({order})"
-        case "strided":
-            return ".repeat_interleave(2, -1)[..., ::2]"
-        case "channels_last" if len(recipe.shape) == 4:
-            return ".contiguous(memory_format=torch.channels_last)"
-        case "channels_last" if len(recipe.shape) == 3:
-            return ".permute(0, 2, 1).contiguous().permute(0, 2, 1)"
-        case _:
-            return ""
-
-
-def _nested(given: object) -> str:
-    if isinstance(given, list):
-        return f"[{', '.join(_nested(part) for part in given)}]"
-    return f"{given:.6g}" if isinstance(given, float) else repr(given)

@@ -91,7 +91,7 @@ def _item(cell: Cell, node: NotebookNode, judge: Judge) -> Item:
 def _judged(
     asked: Sequence[Check], judge: Judge, played: Played, sources: Sequence[str], items: Sequence[Item]
 ) -> tuple[CheckResult, ...]:
-    seen = mentions(sources, {check.exercise for check in asked})
+    seen = mentions(sources, {check.exercise for check in asked if not check.builtins})
     results = []
     for check in asked:
         traces = played.traces.get(check.name)

@@ -116,8 +116,9 @@ def _compiled(source: str, name: str) -> CodeType:
 
 
 def _offence(check: Check, traces: Sequence[Trace]) -> tuple[str, tuple[str, ...]] | None:
-    operators = tuple(dict.fromkeys(name for trace in traces for name in trace.operators))
-    classes = tuple(dict.fromkeys(name for trace in traces for name in trace.inherits))
+    forbidden = () if check.builtins else traces
+    operators = tuple(dict.fromkeys(name for trace in forbidden for name in trace.operators))
+    classes = tuple(dict.fromkeys(name for trace in forbidden for name in trace.inherits))
     if operators or classes:
         what = " and ".join([*(["calls " + ", ".join(operators)] if operators else []), *_derives(classes)])
         return f"{check.exercise} {what}: torch's own normalization may not do the work here", operators + classes

@@ -15,6 +15,8 @@ from autograder.trace.trace import Failure, Frame, Opaque, Seen, Tensor
 
 MAX_ELEMENTS = 1 << 20
 MAX_ENTRIES = 50
+MAX_DEPTH = 3  # of tuples and dictionaries in one another
+MAX_SEEN = 150  # addresses of one value
 MAX_TEXT = 1000
 # Whose frames say nothing to a student: ours, those of installed packages, those of Python's own library.
 OTHERS = ("autograder/probe", "autograder\\probe", "site-packages", "dist-packages", "<frozen ")
@@ -56,22 +58,27 @@ def _numpy(given: Any) -> Seen:
     return Opaque(f"numpy.{type(given).__name__}")
 
 
-def value(name: str, given: Any) -> dict[str, Seen]:
-    """Return a value as data, its parts under `name[0]` or `name['key']` when it is a tuple, a list or a dictionary."""
-    if isinstance(given, tuple | list):
-        parts: dict[str, Seen] = {
-            f"{name} holds": f"{type(given).__name__} of {len(given)}",
-            f"len({name})": len(given),
-        }
-        for number, part in enumerate(given[:MAX_ENTRIES]):
-            parts[f"{name}[{number}]"] = thing(part)
-        return parts
+def value(name: str, given: Any, depth: int = MAX_DEPTH) -> dict[str, Seen]:
+    """Return a value as data, its parts under `name[0]` or `name['key']` when it is a tuple, a list or a dictionary.
+
+    Parts of parts come in the same way, down to MAX_DEPTH.
+    """
+    if depth == 0 or not isinstance(given, tuple | list | Mapping):
+        return {name: thing(given)}
+    seen: dict[str, Seen] = {}
     if isinstance(given, Mapping):
-        keys = [str(key)[:MAX_TEXT] for key in list(given)[:MAX_ENTRIES]]
-        return {f"{name} holds": "dict"} | {
-            f"{name}[{key!r}]": thing(given[raw]) for key, raw in zip(keys, given, strict=False)
-        }
-    return {name: thing(given)}
+        seen[f"{name} holds"] = "dict"
+        keys = list(given)[:MAX_ENTRIES]
+        parts = [(f"{name}[{key if type(key) is int else str(key)[:MAX_TEXT]!r}]", given[key]) for key in keys]
+    else:
+        seen[f"{name} holds"] = f"{'tuple' if isinstance(given, tuple) else 'list'} of {len(given)}"
+        seen[f"len({name})"] = len(given)
+        parts = [(f"{name}[{number}]", part) for number, part in enumerate(given[:MAX_ENTRIES])]
+    for address, part in parts:
+        seen.update(value(address, part, depth - 1))
+        if len(seen) > MAX_SEEN:
+            break
+    return seen
 
 
 def state(m: torch.nn.Module) -> dict[str, Seen]:

@@ -22,7 +22,9 @@ from typing import Any
 import torch
 
 from autograder.probe import observe
+from autograder.probe.network import Witness, make, maker
 from autograder.probe.oplog import OperatorLog, inherited, listening, watching_autograd
+from autograder.trace.network import Maker, Network
 from autograder.trace.scenario import (
     Argument,
     Backward,
@@ -36,11 +38,13 @@ from autograder.trace.scenario import (
     Recipe,
     Reload,
     Scenario,
+    Sizes,
     State,
     Step,
     Twin,
     Value,
     draw,
+    leaves,
 )
 from autograder.trace.trace import Failure, Observation, Seen, Trace
 
@@ -82,19 +86,28 @@ def _run_one(scenario: Scenario, namespace: Mapping[str, Any], timeout_s: float)
     observations: list[Observation] = []
     for step in scenario.steps:
         seen: dict[str, Seen] = {}
-        failure: Failure | None = None
-        try:
-            with _alarm(timeout_s), listening(log), _autograd_watch(step, log):
-                bench.do(step, seen)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # SystemExit and GeneratorExit too: they are the student's, not ours
-            failure = observe.failure(error)
-            log.unpacked |= "saved tensor hooks" in failure.message  # torch.func refuses to run under the watch
+        failure = _tried(step, bench, seen, log, timeout_s, _autograd_watch(step, log))
+        if failure is not None and "saved tensor hooks" in failure.message:
+            log.unpacked = True  # torch.func refuses to run under the watch: once more without, if autograd is allowed
+            seen.clear()
+            failure = _tried(step, bench, seen, log, timeout_s, _nothing())
         observations.append(Observation(seen, failure))
         if failure is not None:
             break
     return Trace(scenario.name, tuple(observations), tuple(log.operators), log.unpacked, bench.inherits)
+
+
+def _tried(
+    step: Step, bench: _Bench, seen: dict[str, Seen], log: OperatorLog, timeout_s: float, watch: Any
+) -> Failure | None:
+    try:
+        with _alarm(timeout_s), listening(log), watch:
+            bench.do(step, seen)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit and GeneratorExit too: they are the student's, not ours
+        return observe.failure(error)
+    return None
 
 
 class _Bench:
@@ -112,6 +125,8 @@ class _Bench:
     def do(self, step: Step, seen: dict[str, Seen]) -> None:
         """Do one step and write what it shows into `seen`, also the part before a failure."""
         match step:
+            case Build(at_first_call=True):
+                self.build = step
             case Build():
                 self._construct(step)
             case Cast():
@@ -192,6 +207,8 @@ class _Bench:
         self.m.train(training)
 
     def _forward(self, step: Forward, seen: dict[str, Seen]) -> None:
+        if self.m is None and self.build is not None:
+            self._construct(self.build)
         x = _real(step.x)
         x.requires_grad_(step.x_requires_grad and step.grad_enabled)
         before = x.detach().clone()
@@ -228,19 +245,55 @@ class _Bench:
             seen[f"m.{name}.grad"] = observe.thing(parameter.grad)
 
     def _call(self, step: Call, seen: dict[str, Seen]) -> None:
-        args = [_real(entry) for entry in step.args]
-        before = [entry.clone() if isinstance(entry, torch.Tensor) else entry for entry in args]
-        result = self._target(step.target)(*args, **{k: _real(v) for k, v in step.kwargs.items()})
-        for number, (old, new) in enumerate(zip(before, args, strict=True)):
-            if isinstance(old, torch.Tensor):
-                seen[f"argument {number} is unchanged"] = bool(torch.equal(old, new))
-        seen.update(observe.value("result", result))
+        named = {**{f"argument {n}": given for n, given in enumerate(step.args)}, **step.kwargs}
+        real = {place: _real(given) for place, given in named.items()}
+        witnesses = [(place, _Bystander(given, real[place])) for place, given in named.items()]
+        args = [real[f"argument {n}"] for n in range(len(step.args))]
+        result = self._target(step.target)(*args, **{word: real[word] for word in step.kwargs})
+        seen.update(observe.value("result", result))  # first: what the function did to the models is asked afterwards
+        for place, witness in witnesses:
+            seen.update(witness.tells(place))
+
+
+class _Bystander:
+    """The tensors and models in one argument, and how they were before the call."""
+
+    def __init__(self, given: Argument, real: Any) -> None:
+        self.tensors = [(leaf, leaf.clone()) for leaf in leaves(real) if isinstance(leaf, torch.Tensor)]
+        models = (leaf for leaf in leaves(real) if isinstance(leaf, torch.nn.Module))
+        networks = (leaf for leaf in leaves(given) if isinstance(leaf, Network))
+        self.models = [(network, Witness(model)) for network, model in zip(networks, models, strict=True)]
+
+    def tells(self, place: str) -> dict[str, Seen]:
+        seen: dict[str, Seen] = {}
+        if self.tensors:
+            seen[f"{place} is unchanged"] = all(torch.equal(now, before) for now, before in self.tensors)
+        for number, (network, witness) in enumerate(self.models):
+            here = place if len(self.models) == 1 else f"{place}, model {number}"
+            seen.update(witness.tells(here, network.changes))
+        return seen
 
 
 def _real(given: Argument) -> Any:
-    """Return what a scenario's argument stands for: a tensor drawn from a recipe and laid out in memory, or itself."""
-    if not isinstance(given, Recipe):
-        return given
+    """Return what a scenario's argument stands for: a tensor drawn from a recipe and laid out in memory, a model, or itself."""
+    match given:
+        case Recipe():
+            return _tensor(given)
+        case Network():
+            return make(given)
+        case Maker():
+            return maker(given)
+        case Sizes():
+            return torch.Size(given.of) if given.kind == "Size" else list(given.of)
+        case tuple():
+            return tuple(map(_real, given))
+        case Mapping():
+            return {key: _real(part) for key, part in given.items()}
+        case _:
+            return given
+
+
+def _tensor(given: Recipe) -> torch.Tensor:
     x = torch.from_numpy(draw(given).copy())
     axes = list(range(x.dim()))
     match given.layout:

@@ -10,7 +10,7 @@ import dataclasses
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,8 @@ import safetensors.numpy
 
 from autograder.errors import ProtocolError
 from autograder.trace import scenario as scenarios
-from autograder.trace.scenario import Recipe, Scenario
+from autograder.trace.network import Maker, Network
+from autograder.trace.scenario import Recipe, Scenario, Sizes
 from autograder.trace.trace import Failure, Frame, Observation, Opaque, Seen, Tensor, Trace
 
 MAX_BYTES = 32 << 20  # of one reply
@@ -28,6 +29,12 @@ MAX_TEXT = 2000  # characters of any one text in a trace
 MAX_ENTRIES = 200  # addresses in one observation
 MAX_BITS = 256  # of an integer
 NUMPY_KINDS = "fiub"  # what a tensor in a trace may hold: floats, integers, booleans
+OBJECTS: dict[str, Callable[..., object]] = {
+    "Recipe": Recipe,
+    "Network": Network,
+    "Maker": Maker,
+    "Sizes": Sizes,
+}  # what an argument may be
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # a terminal would obey them when a report is printed
 
 
@@ -43,7 +50,12 @@ def load_scenarios(text: str) -> tuple[Scenario, ...]:
     """Return the scenarios that JSON text holds; ProtocolError when it holds something else."""
     try:
         return tuple(
-            Scenario(entry["name"], tuple(_step(step) for step in entry["steps"]), tuple(entry.get("only", ("*",))))
+            Scenario(
+                entry["name"],
+                tuple(_step(step) for step in entry["steps"]),
+                tuple(entry.get("only", ("*",))),
+                entry.get("own_dtype", False) is True,
+            )
             for entry in json.loads(text)
         )
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
@@ -73,8 +85,8 @@ def _step(given: Any) -> scenarios.Step:
 def _entry(given: Any) -> Any:
     if isinstance(given, list):
         return tuple(_entry(part) for part in given)
-    if isinstance(given, dict) and given.get("$") == "Recipe":
-        return Recipe(**{key: _entry(part) for key, part in given.items() if key != "$"})
+    if isinstance(given, dict) and "$" in given:
+        return OBJECTS[given["$"]](**{key: _entry(part) for key, part in given.items() if key != "$"})
     if isinstance(given, dict):
         return {key: _entry(part) for key, part in given.items()}
     return given

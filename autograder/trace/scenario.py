@@ -8,13 +8,15 @@ travels and both sides see the same bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from autograder.trace.network import Maker, Network
 
 Dtype = Literal["float16", "float32", "float64", "int64"]
 Layout = Literal["contiguous", "transposed", "strided", "channels_last"]
@@ -53,14 +55,24 @@ class Recipe:
                 raise ValueError(f"{name} has {len(given)} entries for {channels} channels")
 
 
-Argument: TypeAlias = Recipe | bool | int | float | str | tuple[int, ...] | None
+@dataclass(frozen=True)
+class Sizes:
+    """A sequence of integers that is given as a list or as a torch.Size; a plain tuple is given as a tuple."""
+
+    kind: Literal["list", "Size"]
+    of: tuple[int, ...]
+
+
+Plain: TypeAlias = Recipe | Network | Maker | Sizes | bool | int | float | str | None
+Argument: TypeAlias = "Plain | tuple[Argument, ...] | Mapping[str, Argument]"
 
 
 @dataclass(frozen=True)
 class Build:
     """Construct the target, and move it to `dtype` if one is given.
 
-    `child` puts it into an nn.Sequential with a forward hook, as real models do.
+    `child` puts it into an nn.Sequential with a forward hook, as real models do. `at_first_call` puts it off until the first
+    Forward, where it does not matter which of the two refuses what it is given.
     """
 
     target: str
@@ -68,6 +80,7 @@ class Build:
     kwargs: Mapping[str, Argument] = field(default_factory=dict)
     dtype: Dtype | None = None
     child: bool = False
+    at_first_call: bool = False
 
 
 @dataclass(frozen=True)
@@ -164,11 +177,14 @@ class Scenario:
     """A name for people and the steps, run in order until one fails.
 
     `only` are the patterns of the addresses that it is about (* and ? stand for anything), where it is about less than its check.
+    `own_dtype` says that the dtype itself is asked about (an eps that belongs to it): then the truth is the run as it is, not
+    the same run in float64.
     """
 
     name: str
     steps: tuple[Step, ...]
     only: tuple[str, ...] = ("*",)
+    own_dtype: bool = False
 
     @property
     def size(self) -> int:
@@ -182,12 +198,17 @@ def matches(address: str, patterns: tuple[str, ...]) -> bool:
 
 
 def recipes(step: Step) -> tuple[Recipe, ...]:
-    """Return the recipes that a step holds, in a fixed order."""
-    found: list[Recipe] = []
-    for given in vars(step).values():
-        entries = given if isinstance(given, tuple) else given.values() if isinstance(given, Mapping) else (given,)
-        found += [entry for entry in entries if isinstance(entry, Recipe)]
-    return tuple(found)
+    """Return the recipes that a step holds, at any depth, in a fixed order."""
+    return tuple(leaf for given in vars(step).values() for leaf in leaves(given) if isinstance(leaf, Recipe))
+
+
+def leaves(given: object) -> Iterator[object]:
+    """Yield what stands in an argument, at any depth of tuples and dictionaries, in a fixed order."""
+    if isinstance(given, tuple | Mapping):
+        for part in given.values() if isinstance(given, Mapping) else given:
+            yield from leaves(part)
+    else:
+        yield given
 
 
 def draw(recipe: Recipe) -> npt.NDArray[np.generic]:
@@ -222,10 +243,18 @@ def _per_channel(given: float | tuple[float, ...], shape: tuple[int, ...]) -> np
 
 def in_dtype(scenario: Scenario, dtype: Dtype) -> Scenario:
     """Return the scenario with every floating tensor and cast moved to a dtype; the numbers stay those of the original."""
+    if scenario.own_dtype:
+        return scenario
 
     def moved(entry: object) -> object:
-        if isinstance(entry, Recipe) and entry.dtype != "int64":
-            return replace(entry, dtype=dtype, through=entry.through or entry.dtype)
+        if isinstance(entry, Recipe):
+            return (
+                entry if entry.dtype == "int64" else replace(entry, dtype=dtype, through=entry.through or entry.dtype)
+            )
+        if isinstance(entry, Network):
+            return entry.in_dtype(dtype)
+        if isinstance(entry, Maker):
+            return Maker(entry.network.in_dtype(dtype))
         if isinstance(entry, tuple):
             return tuple(moved(part) for part in entry)
         if isinstance(entry, Mapping):

@@ -228,3 +228,11 @@ def test_a_run_that_ends_early_is_a_difference() -> None:
 def test_brief(given: Any, words: str) -> None:
     """A few words for anything."""
     assert brief(given) == words
+
+
+def test_a_list_in_the_place_of_a_tensor_is_called_one() -> None:
+    """Its parts have addresses of their own, so the place itself is empty; "missing" would send a student the wrong way."""
+    want = Trace("s", (Observation({"result[0]": Tensor("float64", np.zeros(3))}),))
+    given = Trace("s", (Observation({"result[0] holds": "list of 3", "result[0][0]": 0.0}),))
+    found = next(differences(Expected(want, want, ({},)), given, lambda _: True))
+    assert found.line == "result[0] should be a float64 tensor of shape (3,); it is a list of 3"

@@ -92,9 +92,10 @@ def test_a_number_of_numpy_is_a_number(given: object, plain: object) -> None:
 def test_the_parts_of_a_returned_value_have_addresses() -> None:
     """They read like code."""
     assert observe.value("result", (1, [2], None)) == {
-        "result holds": "tuple of 3", "len(result)": 3, "result[0]": 1, "result[1]": Opaque("list"), "result[2]": None,
+        "result holds": "tuple of 3", "len(result)": 3, "result[0]": 1, "result[2]": None,
+        "result[1] holds": "list of 1", "len(result[1])": 1, "result[1][0]": 2,
     }  # fmt: skip
-    assert observe.value("r", {"mean": 1, 2: 3}) == {"r holds": "dict", "r['mean']": 1, "r['2']": 3}
+    assert observe.value("r", {"mean": 1, 2: 3}) == {"r holds": "dict", "r['mean']": 1, "r[2]": 3}
     assert observe.value("r", 5) == {"r": 5}
     assert len(observe.value("r", list(range(1000)))) == observe.MAX_ENTRIES + 2
 

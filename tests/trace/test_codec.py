@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from autograder.errors import ProtocolError
 from autograder.trace import codec
 from autograder.trace.codec import dump_scenarios, dump_traces, load_scenarios, load_traces
-from autograder.trace.scenario import STEPS, Build, Call, Forward, Load, Recipe, Scenario, Value
+from autograder.trace.network import Maker, Network
+from autograder.trace.scenario import STEPS, Build, Call, Forward, Load, Recipe, Scenario, Sizes, Value
 from autograder.trace.trace import Failure, Frame, Observation, Opaque, Tensor, Trace
 
 # --- scenarios -------------------------------------------------------------------------------------------------------------
@@ -35,15 +36,31 @@ RECIPES = st.builds(
     positive=st.booleans(),
     through=st.sampled_from([None, "float32"]),
 )
-ARGUMENTS = st.one_of(
-    RECIPES, st.none(), st.booleans(), st.integers(), FLOATS, WORDS, st.lists(st.integers(), max_size=3).map(tuple)
+LAYERS = st.sampled_from([("linear", 2, 3), ("batch_norm", 3, 0.5), ("relu",), ("block", ("tanh",), ("layer_norm", 2))])
+NETWORKS = st.builds(
+    Network,
+    layers=st.lists(LAYERS, max_size=3).map(tuple),
+    seed=st.integers(0, 2**40),
+    dtype=st.sampled_from(["float32", "float64"]),
+    training=st.booleans(),
+    changes=st.booleans(),
 )
-NAMED = st.dictionaries(WORDS.filter(lambda word: word != "$"), ARGUMENTS, max_size=3)
+SIZES = st.builds(Sizes, kind=st.sampled_from(["list", "Size"]), of=st.lists(st.integers(0, 9), max_size=3).map(tuple))
+KEYS = WORDS.filter(lambda word: word != "$")
+ARGUMENTS = st.recursive(
+    st.one_of(
+        *(RECIPES, NETWORKS, st.builds(Maker, network=NETWORKS), SIZES),
+        *(st.none(), st.booleans(), st.integers(), FLOATS, WORDS),
+    ),
+    lambda inner: st.lists(inner, max_size=3).map(tuple) | st.dictionaries(KEYS, inner, max_size=2),
+    max_leaves=4,
+)
+NAMED = st.dictionaries(KEYS, ARGUMENTS, max_size=3)
 FIELDS: dict[str, Any] = {
     "target": WORDS,
     "args": st.lists(ARGUMENTS, max_size=3).map(tuple),
     "kwargs": NAMED,
-    "state": st.dictionaries(WORDS.filter(lambda word: word != "$"), RECIPES, max_size=3),
+    "state": st.dictionaries(KEYS, RECIPES, max_size=3),
     "names": st.lists(WORDS, max_size=3).map(tuple),
     "x": RECIPES,
     "training": st.booleans(),
@@ -55,7 +72,8 @@ def step_of(name: str) -> st.SearchStrategy[Any]:
     known: dict[str, Any] = dict(FIELDS)
     known |= {"dtype": st.sampled_from(["float32", "float64"]), "grad": RECIPES}
     known |= dict.fromkeys(
-        ("attribute", "fill", "copy", "grad_enabled", "x_requires_grad", "later", "child"), st.booleans()
+        ("attribute", "fill", "copy", "grad_enabled", "x_requires_grad", "later", "child", "at_first_call"),
+        st.booleans(),
     )
     return st.builds(STEPS[name], **{key: known[key] for key in STEPS[name].__dataclass_fields__})
 
@@ -65,6 +83,7 @@ SCENARIOS = st.builds(
     name=WORDS,
     steps=st.lists(st.one_of(*(step_of(name) for name in STEPS)), max_size=4).map(tuple),
     only=st.lists(WORDS, min_size=1, max_size=3).map(tuple),
+    own_dtype=st.booleans(),
 )
 
 

@@ -1,0 +1,130 @@
+"""Make the model that a Network describes, and tell what a function under test has left of it. Torch's own layers only.
+
+A weight of a linear or convolutional layer is normal with variance 2 / fan_in, so that deep nets neither vanish nor explode; the
+other numbers lie where nothing that forgets them can hide: norm weights around 1.2, running variances around 2.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import nn
+
+from autograder.trace.network import BLOCK, Layer, Maker, Network
+from autograder.trace.scenario import Recipe, draw
+from autograder.trace.trace import Seen, Tensor
+
+MAX_SEEN = 40  # tensors of one network
+
+_MAKE: dict[str, Callable[..., nn.Module]] = {
+    "linear": lambda i, o, bias=True: nn.Linear(i, o, bias=bool(bias)),
+    "conv": lambda i, o, k: nn.Conv2d(i, o, k),
+    "batch_norm": lambda c, momentum=0.1: nn.BatchNorm1d(c, momentum=momentum),
+    "batch_norm_2d": lambda c, momentum=0.1: nn.BatchNorm2d(c, momentum=momentum),
+    "layer_norm": nn.LayerNorm,
+    "group_norm": nn.GroupNorm,
+    "instance_norm_2d": nn.InstanceNorm2d,
+    "rms_norm": nn.RMSNorm,
+    "relu": nn.ReLU,
+    "tanh": nn.Tanh,
+    "sigmoid": nn.Sigmoid,
+    "flatten": nn.Flatten,
+    "identity": nn.Identity,
+}
+
+
+def make(network: Network) -> nn.Sequential:
+    """Return the model: the same numbers for the same network, whatever the state of torch's random generator."""
+    with torch.random.fork_rng(devices=[]):  # torch's own starting values are drawn and thrown away
+        model = _sequential(network.layers)
+    model.to(getattr(torch, network.dtype))
+    with torch.no_grad():
+        for number, (name, there) in enumerate(model.state_dict().items()):
+            if there.is_floating_point():
+                there.copy_(torch.from_numpy(draw(_recipe(name, there, (network.seed << 8) + number))))
+    return model.train(network.training)
+
+
+def maker(given: Maker) -> Callable[[int], nn.Sequential]:
+    """Return the function of a seed that makes the network anew."""
+    return lambda seed: make(replace(given.network, seed=given.network.seed + 1 + int(seed)))
+
+
+def _sequential(layers: tuple[Layer, ...]) -> nn.Sequential:
+    return nn.Sequential(*(_layer(*layer) for layer in layers))
+
+
+def _layer(word: Any, *sizes: Any) -> nn.Module:
+    return _sequential(sizes) if word == BLOCK else _MAKE[word](*sizes)
+
+
+def _recipe(name: str, there: torch.Tensor, seed: int) -> Recipe:
+    # Through float32, so that the model in float64 is the truth of the one in float32 and not another model.
+    drawn = Recipe(tuple(there.shape), seed, through="float32")
+    if name.endswith("running_var"):
+        return replace(drawn, loc=2.0, scale=0.5, positive=True)
+    if name.endswith("running_mean"):
+        return replace(drawn, loc=0.5, scale=0.7)
+    if name.endswith("bias"):
+        return replace(drawn, scale=0.4)
+    if there.dim() == 1:
+        return replace(drawn, loc=1.2, scale=0.3)
+    return replace(drawn, scale=(2 / there[0].numel()) ** 0.5)
+
+
+class Witness:
+    """What a model was before a function was given it."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.model = model
+        self.modes = _modes(model)
+        self.numbers = copy.deepcopy(model.state_dict())
+        self.hooks = _hooks(model)
+        self.gradients = _gradients(model)
+        self.momenta = _momenta(model)
+
+    def tells(self, place: str, changes: bool) -> Iterator[tuple[str, Seen]]:
+        """Yield what is to be said of the model at a place among the arguments, as addresses and what stands there."""
+        yield f"{place} keeps its mode", _modes(self.model) == self.modes
+        yield f"{place} keeps its hooks", _hooks(self.model) == self.hooks
+        now = self.model.state_dict()
+        if changes:
+            yield f"{place} keeps its momentum", _momenta(self.model) == self.momenta
+            for name, tensor in list(now.items())[:MAX_SEEN]:
+                # A copy: a later step may go on training.
+                yield f"{place}: {name}", Tensor(str(tensor.dtype).removeprefix("torch."), tensor.cpu().clone().numpy())
+            return
+        yield f"{place} keeps its gradients", _same(_gradients(self.model), self.gradients)
+        yield f"{place} keeps its numbers", _same(now, self.numbers)
+
+
+def _modes(model: nn.Module) -> list[tuple[str, bool]]:
+    return [(name, module.training) for name, module in model.named_modules()]
+
+
+def _momenta(model: nn.Module) -> list[tuple[str, Any]]:
+    return [(name, getattr(module, "momentum", None)) for name, module in model.named_modules()]
+
+
+def _hooks(model: nn.Module) -> list[tuple[str, int]]:
+    kinds = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+    return [(name, sum(len(getattr(module, kind)) for kind in kinds)) for name, module in model.named_modules()]
+
+
+def _gradients(model: nn.Module) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, parameter in model.named_parameters():
+        found[f"{name} wants one"] = torch.tensor(parameter.requires_grad)
+        found[name] = None if parameter.grad is None else parameter.grad.clone()
+    return found
+
+
+def _same(now: Any, before: Any) -> bool:
+    if now.keys() != before.keys():
+        return False
+    pairs = ((now[name], before[name]) for name in now)
+    return all(a is b if a is None or b is None else torch.equal(a, b) for a, b in pairs)
