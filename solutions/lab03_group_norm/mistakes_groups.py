@@ -1,0 +1,190 @@
+"""Mistakes about the set in GroupNorm: which channels stand together, what is averaged, in which order things come back."""
+
+from __future__ import annotations
+
+from autograder.checks.check import Mistake
+from solutions.lab03_group_norm.plain import (
+    AFFINE,
+    GROUPED,
+    MEAN,
+    PUT_BACK,
+    VAR,
+    X_HAT,
+    in_group,
+)
+
+GROUPS: tuple[Mistake, ...] = (
+    in_group(
+        "interleaved", "output", "Groups are made of every G-th channel, not of neighbours: channel c is put into group c % G",
+        "Each of your groups has mean 0, but they are other groups than torch's; right for one group and for C groups.",
+        "Fill x with its channel numbers 0 to C - 1 and look at one row after your reshape. Which numbers stand together?",
+        "the-set",
+        (GROUPED, "grouped = x.unflatten(1, (-1, groups)).transpose(1, 2).flatten(2)"),
+        (PUT_BACK, "x_hat = x_hat.unflatten(2, (-1, *x.shape[2:])).transpose(1, 2).reshape(x.shape)"),
+        seen_in=("einops patterns with (c g) in place of (g c)",),
+    ),
+    in_group(
+        "cut-across-space", "output", "The groups are cut from the channels-last order, so they cross channels and space",
+        "Values of all channels share a mean with those of nearby positions; right for one group only.",
+        "reshape cuts along the memory order. Which axis must come right after N, for a cut to fall between channels?",
+        "the-set",
+        (GROUPED, "grouped = x.movedim(1, -1).reshape(x.shape[0], groups, -1)"),
+        (PUT_BACK, "x_hat = x_hat.reshape(x.movedim(1, -1).shape).movedim(-1, 1)"),
+    ),
+    in_group(
+        "per-position", "output", "Each position has statistics of its own: only the channels of the group are averaged",
+        "With few channels per group the outputs are near -1 and 1; right for inputs without space.",
+        "Count the values behind one mean: C / G of them, or C / G times the number of positions?",
+        "the-set",
+        (GROUPED, "grouped = x.unflatten(1, (groups, -1))"),
+        seen_in=("layer norm over the channels of a token, generalized",),
+    ),
+    in_group(
+        "per-channel", "output", "Each channel has statistics of its own: that is instance normalization",
+        "Right for as many groups as channels, wrong for fewer: differences between the channels of a group are lost.",
+        "Give one channel of a group an offset of 100. Should the group's other channels notice it?",
+        "the-set",
+        (GROUPED, "grouped = x.flatten(2) if x.dim() > 2 else x[..., None]"),
+    ),
+    in_group(
+        "whole-sample", "output", "num_groups is not used: each sample is normalized as a whole",
+        "Right for one group, wrong for more: the groups do not each have mean 0.",
+        "How many means does one sample have in group normalization? How many numbers does your mean hold for it?",
+        "the-set",
+        (GROUPED, "grouped = x.reshape(x.shape[0], 1, -1)"),
+    ),
+    in_group(
+        "over-the-batch", "output", "The samples of the batch share the statistics of a group",
+        "One sample's output depends on the others; it is right for a batch of one.",
+        "Call the layer on a batch, and on its first sample alone. In group normalization the two outputs agree.",
+        "the-set",
+        (MEAN, "mean = grouped.mean(dim=(0, 2), keepdim=True)"),
+        (VAR, "var = ((grouped - mean) ** 2).mean(dim=(0, 2), keepdim=True)"),
+    ),
+    in_group(
+        "group-size-for-count", "output", "num_groups is taken for the number of channels in a group",
+        "Six channels in two groups come out as three groups of two; right where both numbers are equal.",
+        "GroupNorm(2, 6): into how many parts are the channels cut, and how many channels are in each?",
+        "the-set",
+        (GROUPED, "grouped = x.reshape(x.shape[0], x.shape[1] // groups, -1)"),
+    ),
+    in_group(
+        "average-of-variances", "output", "The variance of a group is the average of its channels' own variances",
+        "Too small: how far the channels of a group lie apart is missing from it.",
+        "Two channels, one all 0 and one all 10: each has variance 0. What is the variance of all their values together?",
+        "the-set",
+        (VAR, "inner = x.flatten(2) if x.dim() > 2 else x[..., None]\n"
+              "        var = inner.var(dim=2, correction=0).reshape(x.shape[0], groups, -1).mean(dim=2, keepdim=True)"),
+    ),
+    in_group(
+        "left-in-groups", "output", "The output keeps the shape (N, G, m) in which it was computed",
+        "The output has another shape than the input.",
+        "The first promise of the layer is an output of the input's shape. What have you done to x that is not undone?",
+        "the-set",
+        (PUT_BACK + "\n        if self.weight is None:\n            return x_hat\n",
+         "if self.weight is None:\n            return x_hat\n"),
+        (AFFINE, "return (self.weight.view(shape) * x_hat.reshape(x.shape) + self.bias.view(shape)).reshape(grouped.shape)"),
+    ),
+    in_group(
+        "order-not-undone", "output", "Two axes are exchanged on the way to the groups and not exchanged back",
+        "The values are those expected, but at other places: samples and groups are mixed up.",
+        "Use the identity in place of the normalization: does your layer then return its input?",
+        "the-set",
+        (GROUPED, GROUPED + ".transpose(0, 1)"),
+    ),
+    in_group(
+        "affine-on-last-axis", "output", "weight and bias are laid along the last axis, not along the channels",
+        "A shape error, or wrong values without an error where the last axis is as long as the channel axis.",
+        "Broadcasting starts from the last axis. Write the shape of weight under the shape of x, flush right.",
+        "affine",
+        (AFFINE, "return self.weight * x_hat + self.bias"),
+    ),
+    in_group(
+        "affine-per-place-in-group", "output", "weight and bias are read in the order of interleaved groups",
+        "A fresh layer is right; with trained parameters a channel gets the weight of another one.",
+        "Which weight belongs to channel 1 of C? Set all weights but that one to 0 and see which channel is left.",
+        "affine",
+        (AFFINE, "order = torch.arange(self.num_channels).view(-1, groups).t().flatten()\n"
+                 "        return self.weight[order].view(shape) * x_hat + self.bias[order].view(shape)"),
+    ),
+    in_group(
+        "one-weight-used-per-group", "output", "All channels of a group are scaled with the weight of the group's first channel",
+        "A fresh layer is right; with trained parameters only the first channel of each group is.",
+        "weight has C numbers. How many of them can change your output?",
+        "affine",
+        (AFFINE, "first = torch.arange(self.num_channels) // (self.num_channels // groups)\n"
+                 "        first = first * (self.num_channels // groups)\n"
+                 "        return self.weight[first].view(shape) * x_hat + self.bias[first].view(shape)"),
+    ),
+    in_group(
+        "divided-by-channels", "output", "The mean is divided by the number of channels in the group, not of its values",
+        "Right for inputs without space; elsewhere the means are too large by the number of positions.",
+        "How many numbers have you added up for one group? Write the count down for a (2, 4, 3) input in 2 groups.",
+        "the-set",
+        (MEAN, "mean = grouped.sum(dim=2, keepdim=True) / (x.shape[1] // groups)"),
+    ),
+    in_group(
+        "only-images", "shapes", "The layer takes four axes only",
+        "A ValueError about unpacking for (N, C) and (N, C, L); images work.",
+        "The star in (N, C, *) stands for any number of axes. Which line of yours counts on exactly two?",
+        "the-set",
+        (GROUPED, "n, c, h, w = x.shape\n        grouped = x.reshape(n, groups, c // groups * h * w)"),
+    ),
+    in_group(
+        "only-sequences", "shapes", "The layer takes three axes only",
+        "An error for (N, C) and for images; sequences work.",
+        "The star in (N, C, *) stands for any number of axes. Which line of yours counts on exactly one?",
+        "the-set",
+        (GROUPED, "n, c, l = x.shape\n        grouped = x.reshape(n, groups, c // groups * l)"),
+    ),
+    in_group(
+        "no-space-refused", "shapes", "An input (N, C) without space is refused",
+        "A ValueError for tables; sequences and images work.",
+        "The star may stand for no axis at all. What does one group of a row of a table hold?",
+        "the-set",
+        ("if x.dim() < 2:", "if x.dim() < 3:"),
+    ),
+    in_group(
+        "width-kept-apart", "shapes", "For images the last axis is not averaged: each column has its own statistics",
+        "Right for sequences; in images each column of a group has mean 0.",
+        "Name the axes of your tensor after the reshape, for images. Which of them must be gone from the mean?",
+        "the-set",
+        (GROUPED, "grouped = x.reshape(x.shape[0], groups, -1, *x.shape[3:])"),
+    ),
+    in_group(
+        "images-flattened", "shapes", "Space comes back flattened: (N, C, H, W) goes in, (N, C, H * W) comes out",
+        "Right for sequences; images lose an axis.",
+        "Print both shapes for an image. Where do you remember H and W?",
+        "the-set",
+        (PUT_BACK, "if x.dim() > 3:\n            x = x.flatten(2)\n        x_hat = x_hat.reshape(x.shape)"),
+    ),
+    in_group(
+        "affine-shaped-for-images", "shapes", "weight and bias always get the shape (1, C, 1, 1)",
+        "Images are right; for other ranks the output has four axes, or there is an error.",
+        "Broadcasting aligns shapes at the right end. How many axes must follow C for an input of k axes?",
+        "affine",
+        ("shape = [1, -1] + [1] * (x.dim() - 2)", "shape = [1, -1, 1, 1]"),
+    ),
+    in_group(
+        "squeezed", "shapes", "Axes of length 1 are squeezed out of the output",
+        "A single row, a single sample or a single position comes back with fewer axes.",
+        "squeeze() removes every axis of length 1. Which of them did you mean, and which may happen to have length 1?",
+        "numerics",
+        (AFFINE, "return (self.weight.view(shape) * x_hat + self.bias.view(shape)).squeeze()"),
+    ),
+    in_group(
+        "single-value-passed-on", "shapes", "A group of one value is passed on as it is",
+        "For (N, C) with as many groups as channels, x itself comes out; the bias should.",
+        "Put one value into the formula: what is its mean, and what is left of it when that is taken away?",
+        "few-values",
+        (X_HAT, X_HAT + "\n        if grouped.shape[2] == 1:\n            x_hat = grouped"),
+    ),
+    in_group(
+        "single-value-refused", "shapes", "A group of one value is refused although there are several samples",
+        "A ValueError for (N, C) with as many groups as channels, where torch returns the bias.",
+        "The task text says what comes out of a group of one value. Which layer did you have in mind that refuses it?",
+        "few-values",
+        (MEAN, 'if grouped.shape[2] == 1:\n            raise ValueError("one value per group")\n        ' + MEAN),
+        seen_in=("batch normalization's guard, carried over",),
+    ),
+)  # fmt: skip

@@ -1,0 +1,133 @@
+"""Mistakes in the limits: which side of r and d is clipped, by what, and where."""
+
+from __future__ import annotations
+
+from autograder.checks.check import Mistake
+from solutions.lab06_beyond.plain import CORRECTED, D, R, in_renorm
+
+CLIPPING: tuple[Mistake, ...] = (
+    in_renorm(
+        "training-uses-the-running-values",
+        "clipping",
+        "Training normalizes with the running values outright, so that nothing is ever clipped",
+        "Right while r and d are inside their limits; a batch far from what is remembered is not held back.",
+        "r_max = 1 and d_max = 0 should give batch norm. What do they change in your layer?",
+        "batch-renorm-clipping",
+        (
+            CORRECTED,
+            "frozen = x.detach() - self.running_mean.view(shape)\n"
+            "            same = x_hat * (sigma / self.running_std).detach().view(shape)\n"
+            "            x_hat = same - same.detach() + frozen / self.running_std.view(shape)",
+        ),
+    ),
+    in_renorm(
+        "r-not-clipped",
+        "clipping",
+        "r is not clipped",
+        "A batch with a spread far from the running one is scaled by any factor: early in training, by hundreds.",
+        "What should happen to a batch that is ten times as wide as what the layer remembers?",
+        "batch-renorm-clipping",
+        (R, "r = sigma / self.running_std"),
+    ),
+    in_renorm(
+        "d-not-clipped",
+        "clipping",
+        "d is not clipped",
+        "A batch with a mean far from the running one is shifted by any amount.",
+        "The layer has two limits. Which line of yours reads the second?",
+        "batch-renorm-clipping",
+        (D, "d = (mean - self.running_mean) / self.running_std"),
+    ),
+    in_renorm(
+        "r-clipped-above-only",
+        "clipping",
+        "r is clipped from above only",
+        "A batch that is hardly spread at all gets an r near 0: its outputs collapse to d.",
+        "r is a factor. If a factor of 3 is the most, which factor is the least?",
+        "batch-renorm-clipping",
+        (R, "r = (sigma / self.running_std).clamp(0.0, self.r_max)"),
+    ),
+    in_renorm(
+        "r-clipped-below-only",
+        "clipping",
+        "r is clipped from below only",
+        "A batch ten times as wide as what is remembered is not held back.",
+        "The interval for r has two ends. Try a batch at each.",
+        "batch-renorm-clipping",
+        (R, "r = (sigma / self.running_std).clamp(min=1 / self.r_max)"),
+    ),
+    in_renorm(
+        "r-never-below-one",
+        "clipping",
+        "r is clipped to [1, r_max]: it can widen and never narrow",
+        "A batch with a spread below the running one stays as batch norm leaves it.",
+        "A batch may be wider or narrower than what is remembered. Which values must r be able to take?",
+        "batch-renorm-clipping",
+        (R, "r = (sigma / self.running_std).clamp(1.0, self.r_max)"),
+    ),
+    in_renorm(
+        "d-clipped-above-only",
+        "clipping",
+        "d is clipped from above only",
+        "A mean far below the running one shifts the outputs by any amount.",
+        "A mean may lie on either side of what is remembered. Try both.",
+        "batch-renorm-clipping",
+        (D, D.replace("clamp(-self.d_max, self.d_max)", "clamp(max=self.d_max)")),
+    ),
+    in_renorm(
+        "d-clipped-below-only",
+        "clipping",
+        "d is clipped from below only",
+        "A mean far above the running one shifts the outputs by any amount.",
+        "A mean may lie on either side of what is remembered. Try both.",
+        "batch-renorm-clipping",
+        (D, D.replace("clamp(-self.d_max, self.d_max)", "clamp(min=-self.d_max)")),
+    ),
+    in_renorm(
+        "d-never-negative",
+        "clipping",
+        "d is clipped to [0, d_max]: a mean below the running one is not corrected",
+        "Batches above the running mean agree with evaluation, batches below do not.",
+        "Which values does the difference of two means take, and which of them does your interval hold?",
+        "batch-renorm-clipping",
+        (D, D.replace("clamp(-self.d_max, self.d_max)", "clamp(0.0, self.d_max)")),
+    ),
+    in_renorm(
+        "d-clipped-before-dividing",
+        "clipping",
+        "The difference of the means is clipped, and divided by running_std afterwards",
+        "The limit on d depends on running_std: too tight where that is large.",
+        "Is d_max a limit in the unit of x, or in running standard deviations?",
+        "batch-renorm-clipping",
+        (D, "d = (mean - self.running_mean).clamp(-self.d_max, self.d_max) / self.running_std"),
+    ),
+    in_renorm(
+        "limits-swapped",
+        "clipping",
+        "r_max limits d, and d_max limits r",
+        "With the default limits of 3 and 5 ordinary batches show nothing.",
+        "Give the two limits very different values and look which of them does what.",
+        "batch-renorm-clipping",
+        (R, "r = (sigma / self.running_std).clamp(1 / max(self.d_max, 1.0), max(self.d_max, 1.0))"),
+        (D, D.replace("d_max", "r_max")),
+    ),
+    in_renorm(
+        "limits-hard-coded",
+        "clipping",
+        "The limits are always 3 and 5; r_max and d_max of the constructor are ignored",
+        "Right with the defaults; a schedule that moves the limits moves nothing.",
+        "Build the layer with r_max=1 and d_max=0. Does its output change?",
+        "batch-renorm-clipping",
+        (R, "r = (sigma / self.running_std).clamp(1 / 3.0, 3.0)"),
+        (D, D.replace("clamp(-self.d_max, self.d_max)", "clamp(-5.0, 5.0)")),
+    ),
+    in_renorm(
+        "limits-in-the-wrong-order",
+        "clipping",
+        "The constructor takes d_max before r_max",
+        "By keyword all is well; by position each limit gets the other's number.",
+        "Arguments may be given by position. Compare the order of yours with the task's.",
+        "as-a-module",
+        ("r_max=3.0, d_max=5.0):", "d_max=5.0, r_max=3.0):"),
+    ),
+)

@@ -1,0 +1,115 @@
+"""Mistakes in the correction itself: which numbers r and d are made of, and how they are used."""
+
+from __future__ import annotations
+
+from autograder.checks.check import Mistake
+from solutions.lab06_beyond.plain import AFFINE, CORRECTED, NO_GRAD, UPDATE, D, R, in_renorm
+
+CLAMPS = f"{NO_GRAD}                {R}\n                {D}\n"
+
+CORRECTION: tuple[Mistake, ...] = (
+    in_renorm(
+        "always-batch-norm",
+        "training",
+        "r stays 1 and d stays 0: the layer is plain batch norm in training",
+        "Training and evaluation disagree as much as with batch norm, whatever r_max and d_max are.",
+        "Print r and d for a batch whose spread is twice the running one. What should r be then?",
+        "batch-renorm",
+        (R, "r = (sigma / self.running_std).clamp(1.0, 1.0)"),
+        (D, "d = ((mean - self.running_mean) / self.running_std).clamp(0.0, 0.0)"),
+        seen_in=("hand-written layers with a schedule that is computed once",),
+    ),
+    in_renorm(
+        "r-inverted",
+        "training",
+        "r is running_std / sigma, the wrong way up",
+        "A batch that is wider than usual comes out narrower still; nothing agrees with evaluation.",
+        "The product x_hat times r should be the centred value over running_std. Which fraction turns sigma into that?",
+        "batch-renorm",
+        (R, "r = (self.running_std / sigma).clamp(1 / self.r_max, self.r_max)"),
+    ),
+    in_renorm(
+        "r-of-variances",
+        "training",
+        "r is the ratio of variances, not of standard deviations",
+        "r is the square of what it should be: right at 1, far off elsewhere.",
+        "Give x a unit, say metres. Which unit may r have?",
+        "batch-renorm",
+        (R, "r = (sigma / self.running_std).square().clamp(1 / self.r_max, self.r_max)"),
+    ),
+    in_renorm(
+        "r-left-out",
+        "training",
+        "Only d is applied; r is computed and not used",
+        "Means agree with evaluation, spreads do not.",
+        "Work the formula out for one number by hand and count the operations in your line.",
+        "batch-renorm",
+        (CORRECTED, "x_hat = x_hat + d.view(shape)"),
+    ),
+    in_renorm(
+        "d-left-out",
+        "training",
+        "Only r is applied; d is computed and not used",
+        "Spreads agree with evaluation, means do not: every batch is still centred at the bias.",
+        "A batch whose mean lies above the running mean: where should its outputs be centred?",
+        "batch-renorm",
+        (CORRECTED, "x_hat = x_hat * r.view(shape)"),
+    ),
+    in_renorm(
+        "d-subtracted",
+        "training",
+        "d is subtracted in place of added",
+        "A batch above the running mean comes out below 0.",
+        "Evaluation would give such a batch outputs above 0. Which sign does the correction need?",
+        "batch-renorm",
+        (CORRECTED, "x_hat = x_hat * r.view(shape) - d.view(shape)"),
+    ),
+    in_renorm(
+        "d-before-r",
+        "training",
+        "d is added before the multiplication by r, so that r scales it too",
+        "Right where r is 1 or d is 0, which a fresh layer's first batches nearly have.",
+        "Write the corrected value for x equal to the batch mean: what remains must be d alone.",
+        "batch-renorm",
+        (CORRECTED, "x_hat = (x_hat + d.view(shape)) * r.view(shape)"),
+    ),
+    in_renorm(
+        "d-not-divided",
+        "training",
+        "d is the difference of the means, not divided by running_std",
+        "Right in a fresh layer, whose running_std is 1, and wrong ever after.",
+        "d is added to a number without a unit. Has the difference of two means one?",
+        "batch-renorm",
+        (D, "d = (mean - self.running_mean).clamp(-self.d_max, self.d_max)"),
+    ),
+    in_renorm(
+        "d-divided-by-sigma",
+        "training",
+        "d is divided by the sigma of the batch, not by running_std",
+        "Off by the factor r: right while the batch is as wide as what is remembered.",
+        "Evaluation divides everything by one number. Which one?",
+        "batch-renorm",
+        (D, "d = ((mean - self.running_mean) / sigma).clamp(-self.d_max, self.d_max)"),
+    ),
+    in_renorm(
+        "correction-after-update",
+        "training",
+        "r and d are computed from the running values after their update",
+        "The correction is too weak by the share of the batch that is already in the running values.",
+        "With momentum 1 the updated values are those of the batch. What would r and d be then, for every batch?",
+        "batch-renorm-running",
+        (CLAMPS, UPDATE + CLAMPS),
+        ("d.view(shape)\n" + UPDATE, "d.view(shape)\n"),
+    ),
+    in_renorm(
+        "affine-before-correction",
+        "training",
+        "weight and bias are applied before r and d",
+        "Invisible in a fresh layer; with a trained weight d is not scaled by it, and the bias is scaled by r.",
+        "weight and bias work on the corrected x_hat, in training as in evaluation. What stands between the two in yours?",
+        "batch-renorm",
+        (CORRECTED, "x_hat = self.weight.view(shape) * x_hat + self.bias.view(shape)\n            " + CORRECTED),
+        (AFFINE, f"if self.training:\n            return x_hat\n        {AFFINE}"),
+        seen_in=("hand-written batch renormalization",),
+    ),
+)
