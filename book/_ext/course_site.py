@@ -51,7 +51,7 @@ def draw_figures(app: Sphinx) -> None:
     if all(p.exists() and p.stat().st_mtime >= newest for p in drawn):
         return
     command = [sys.executable, str(root / "book/figures"), str(root / FIGURES)]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=170, check=False)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
     if run.returncode:
         raise ExtensionError(f"A figure could not be drawn by {' '.join(command)}:\n{run.stderr}")
 
