@@ -89,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     graded.add_argument("--jobs", type=int, metavar="N", help="how many at a time (the number of processors)")
     _shared(graded)
 
-    commands.add_parser("labs", help="make the students' notebooks, or check that they are fresh", add_help=False)
+    commands.add_parser("labs", help="make the students' notebooks, check that they are fresh, or lint", add_help=False)
     doctor = commands.add_parser("doctor", help="say what this machine can do, and the remedy for what it cannot")
     doctor.add_argument("--json", action="store_true", help="machine-readable")
     return parser

@@ -50,8 +50,11 @@ LAYERS = {
     "autograder.kernel": layer("autograder autograder.errors autograder.sandbox"),
     "autograder.grading": layer(GRADING),
     "autograder.plugins": layer(f"{GRADING} autograder.grading"),
-    "autograder.authoring": layer(f"{GRADING} autograder.grading"),
-    "autograder.student": layer(f"{LOWER} autograder.probe autograder.checks"),
+    # The practice files and what `check` shows of them: data and words, no torch and no student's object.
+    "autograder.practice": layer(f"{LOWER} autograder.checks", outside=""),
+    "autograder.authoring": layer(f"{GRADING} autograder.grading autograder.practice"),
+    # IPython only where it runs already: it shows the page.
+    "autograder.student": layer(f"{LOWER} autograder.probe autograder.checks autograder.practice", outside="IPython"),
     "autograder.commands": layer(f"{GRADING} autograder.grading autograder.plugins"),
     "autograder.cli": layer(
         f"{GRADING} autograder.grading autograder.plugins autograder.authoring autograder.student autograder.commands"
@@ -191,6 +194,10 @@ def test_no_import_points_against_the_arrows(path: Path) -> None:
         ("autograder.cli", "from solutions.reference.batch_norm import BatchNorm1d"),
         ("autograder.cli", "if False:\n    import tests.demo"),
         ("autograder.student", "from autograder.grading.grade import grade_notebook"),
+        ("autograder.student", "import torch"),
+        ("autograder.practice.file", "from autograder.authoring import fingerprints"),
+        ("autograder.practice.naming", "from autograder.probe.run import run"),
+        ("autograder.practice.view", "from jinja2 import Environment"),
         ("autograder.errors", "import numpy"),
         ("autograder", "from autograder.grading import grade"),
         ("autograder.novelty.thing", "import json"),

@@ -1,7 +1,8 @@
 """Which mistake fails which check, as a page: the proof that every mistake is caught by the check made for it.
 
 `python -m autograder.authoring.matrix` runs the survey of every lab (a minute or two for each) and writes docs/labs/matrix.md and
-docs/tolerances.md. A test runs the same survey and fails when the page is stale.
+docs/tolerances.md. A test runs the same survey and fails when the page is stale. With the names of labs it prints their part of
+the page and writes nothing: what an author looks at while a lab is being made.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from autograder.authoring.margins import margins_text
 from autograder.authoring.survey import Survey, exercise_of, survey, variants_of
+from autograder.errors import UsageError
 from autograder.grading.course import find_course, lab_names, load_lab
 
 WORDS = """# Which mistake fails which check
@@ -53,15 +55,36 @@ def _lab(found: Survey) -> Iterator[str]:
         yield ""
 
 
+def faults(found: Survey) -> Iterator[str]:
+    """Yield a sentence for each mistake that is not caught or not named by its check, and each variant that fails."""
+    for entry in found.caught:
+        mistake, name = entry.mistake, entry.named.get(entry.mistake.check) or "by nothing"
+        if mistake.check not in entry.failed:
+            yield f"{mistake.id} passes {mistake.check}, the check made for it; add a scenario that shows it."
+        elif name not in {mistake.id, *entry.twins}:
+            yield f"{mistake.id} is named {name} in {mistake.check}; add a scenario that tells the two apart."
+    for honest in found.honest:
+        if honest.message:
+            yield f"{honest.variant} fails {honest.check}, which asks for more than was said: {honest.message}"
+
+
 def pages(course: Path) -> tuple[Path, Path]:
     """Return where the two pages of a course lie."""
     return course / "docs" / "labs" / "matrix.md", course / "docs" / "tolerances.md"
 
 
-def main() -> int:
-    """Write both pages."""
-    course = find_course()
-    found = [survey(load_lab(course, name), variants_of(course, name)) for name in lab_names(course)]
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write both pages; or print the part of the labs that are named, and what is wrong with it (exit code 1)."""
+    course, named = find_course(), list(sys.argv[1:] if argv is None else argv)
+    try:
+        found = [survey(load_lab(course, name), variants_of(course, name)) for name in named or lab_names(course)]
+    except UsageError as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    if named:
+        wrong = [fault for one in found for fault in faults(one)]
+        print("\n".join([*(line for one in found for line in _lab(one)), *wrong]))
+        return 1 if wrong else 0
     for path, text in zip(pages(course), (matrix_text(found), margins_text(found)), strict=True):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

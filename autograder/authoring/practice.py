@@ -1,25 +1,31 @@
-"""Make the practice file of a lab: the public scenarios with the numbers that the reference gives, and nothing of its code.
+"""Make the practice file of a lab: public scenarios, the reference's numbers, the mistakes' fingerprints; no code of either.
 
-The file is a zip of JSON and safetensors with fixed time stamps, shipped in the wheel. `autograder.student` reads it. It holds only
-addresses that a check looks at, so the rest of the reference's trace does not leave the house, and no prediction's answer.
+The file is a zip of JSON and safetensors with fixed time stamps, shipped in the wheel. `autograder.practice.file` reads it. It
+holds only addresses that a check looks at, so the rest of the reference's trace does not leave the house, and no prediction's
+answer.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import math
 import zipfile
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from autograder.authoring import fingerprints
 from autograder.checks.check import Check, Lab
 from autograder.checks.compare import Expected
 from autograder.errors import CourseError
 from autograder.grading.course import lab_names, load_lab
 from autograder.grading.judge import Judge
+from autograder.practice.file import CHECKS, KNOWN, NUMBERS, WORDS, expected_from
 from autograder.trace.codec import dump_scenarios, dump_traces, load_traces
+from autograder.trace.scenario import matches
 from autograder.trace.trace import Observation, Seen, Tensor, Trace
 
 PRACTICE_SEED = 20150211  # the day when batch normalization appeared; public, unlike the seed of a grading run
@@ -31,25 +37,51 @@ def practice_path(lab: str) -> Path:
     return Path(__file__).resolve().parents[1] / "practice" / f"{lab}.zip"
 
 
-def practice_bytes(lab: Lab) -> bytes:
-    """Return the practice file of a lab."""
+def practice_bytes(lab: Lab, old: bytes | None = None) -> bytes:
+    """Return the practice file of a lab; fingerprints are taken from the old one where nothing that they follow from changed."""
     judge, buffer = Judge(lab, PRACTICE_SEED), io.BytesIO()
-    entries = {check.name: _entry(judge, check) for check in lab.checks}
+    parts = _parts(judge)
+    kept = _read(old) if old is not None else {}
+    if any(not same_numbers(kept.get(name), raw) for name, raw in parts.items() if name.endswith(NUMBERS)):
+        kept = {}  # fingerprints say how a mistake differs from the reference
+    shipped = shipped_expected(judge, parts)
+    for exercise in fingerprints.exercises(lab):
+        before = kept.get(exercise + KNOWN)
+        text = fingerprints.known_text(judge, exercise, shipped, before.decode() if before is not None else None)
+        parts[exercise + KNOWN] = text.encode()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-
-        def put(name: str, content: bytes) -> None:
-            archive.writestr(zipfile.ZipInfo(name, STAMP), content, zipfile.ZIP_DEFLATED)
-
-        put("checks.json", json.dumps(entries, sort_keys=True).encode())
-        for check in lab.checks:
-            if not check.secret:
-                put(f"{check.name}.safetensors", dump_traces([_shown(check, e) for e in judge.expected(check)]))
+        for name, content in parts.items():
+            archive.writestr(zipfile.ZipInfo(name, STAMP), content, zipfile.ZIP_DEFLATED, 9)
     return buffer.getvalue()
 
 
+def _parts(judge: Judge) -> dict[str, bytes]:
+    """Return the files of the archive but the fingerprints."""
+    entries = {check.name: _entry(judge, check) for check in judge.lab.checks}
+    parts = {CHECKS: json.dumps(entries).encode()}
+    for check in judge.lab.checks:
+        if not check.secret:
+            parts[check.name + NUMBERS] = dump_traces([_shown(check, e) for e in judge.expected(check)])
+    return parts
+
+
+def shipped_expected(judge: Judge, parts: Mapping[str, bytes]) -> dict[str, tuple[Expected, ...]]:
+    """Return what the reference shows as a practice file says it, by the name of the check."""
+    entries = json.loads(parts[CHECKS])
+    return {
+        check.name: expected_from(entries[check.name], judge.scenarios(check), parts[check.name + NUMBERS])
+        for check in judge.lab.checks
+        if not check.secret
+    }
+
+
+def _read(raw: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
 def _entry(judge: Judge, check: Check) -> dict[str, object]:
-    words = ("exercise", "points", "title", "keys", "contract", "autograd", "secret")
-    entry: dict[str, object] = {word: getattr(check, word) for word in words}
+    entry: dict[str, object] = {word: getattr(check, word) for word in (*WORDS, "keys")}
     entry["scenarios"] = json.loads(dump_scenarios(judge.scenarios(check)))
     if not check.secret:
         entry["tolerances"] = [
@@ -60,11 +92,18 @@ def _entry(judge: Judge, check: Check) -> dict[str, object]:
 
 
 def _shown(check: Check, expected: Expected) -> Trace:
-    """Return the trace with the exact numbers and the dtypes of the run as it was, at the addresses that are compared."""
+    """Return the trace with the exact numbers and the dtypes of the run as it was, at the addresses that are compared.
+
+    What a scenario is not about may be drawn at random, a fresh layer's weights for instance.
+    """
+
+    def is_compared(address: str) -> bool:
+        return check.looks_at(address) and matches(address, expected.only)
+
     steps = zip(expected.trace.observations, expected.truth.observations, strict=True)
     observations = tuple(
         Observation(
-            {a: _exact(value, truth.seen.get(a)) for a, value in plain.seen.items() if check.looks_at(a)},
+            {a: _exact(value, truth.seen.get(a)) for a, value in plain.seen.items() if is_compared(a)},
             None if plain.failure is None else replace(plain.failure, frames=(), message=""),
         )
         for plain, truth in steps
@@ -73,33 +112,44 @@ def _shown(check: Check, expected: Expected) -> Trace:
 
 
 def _exact(value: Seen, truth: Seen) -> Seen:
-    return Tensor(value.dtype, truth.array) if isinstance(value, Tensor) and isinstance(truth, Tensor) else value
+    if isinstance(value, Tensor) and isinstance(truth, Tensor):
+        return Tensor(value.dtype, truth.array)
+    return truth if type(value) is float and type(truth) is float else value
 
 
-def make_practice(course: Path) -> list[Path]:
-    """Write the practice file of every lab whose committed file is missing or stale; return what was written."""
+def make_practice(course: Path, names: Sequence[str] = ()) -> list[Path]:
+    """Write the practice file of every lab (or of those named) that is missing or stale; return what was written."""
     written = []
-    for name in lab_names(course):
+    for name in names or lab_names(course):
         if not is_fresh(course, name):
             path = practice_path(name)
-            path.write_bytes(practice_bytes(load_lab(course, name)))
+            old = path.read_bytes() if path.is_file() else None
+            path.write_bytes(practice_bytes(load_lab(course, name), old))
             written.append(path)
     return written
 
 
 def is_fresh(course: Path, name: str) -> bool:
-    """Tell whether the committed practice file says what the lab says now, numbers to nine digits."""
+    """Tell whether the committed practice file says what the lab says now: numbers to nine digits, mistakes by their digests."""
     path = practice_path(name)
     if not path.is_file():
         return False
     try:
-        with zipfile.ZipFile(path) as old, zipfile.ZipFile(io.BytesIO(practice_bytes(load_lab(course, name)))) as new:
-            if old.namelist() != new.namelist() or not _same_words(old.read("checks.json"), new.read("checks.json")):
-                return False
-            traces = [n for n in new.namelist() if n.endswith(".safetensors")]
-            return all(_same_traces(load_traces(old.read(n)), load_traces(new.read(n))) for n in traces)
-    except (zipfile.BadZipFile, KeyError) as error:
+        judge, old = Judge(load_lab(course, name), PRACTICE_SEED), _read(path.read_bytes())
+        new, known = _parts(judge), fingerprints.exercises(judge.lab)
+        return (
+            [*old] == [*new, *(exercise + KNOWN for exercise in known)]
+            and _same_words(old[CHECKS], new[CHECKS])
+            and all(same_numbers(old[part], raw) for part, raw in new.items() if part.endswith(NUMBERS))
+            and all(fingerprints.is_current(judge, exercise, old[exercise + KNOWN].decode()) for exercise in known)
+        )
+    except (zipfile.BadZipFile, KeyError, ValueError) as error:
         raise CourseError(f"{path} is no practice file: {error}. Delete it and run `make labs`.") from error
+
+
+def same_numbers(old: bytes | None, new: bytes) -> bool:
+    """Tell whether two files of traces hold the same, numbers to nine digits."""
+    return old is not None and _same_traces(load_traces(old), load_traces(new))
 
 
 def _same_words(old: bytes, new: bytes) -> bool:
@@ -128,4 +178,6 @@ def _same(a: Seen, b: Seen) -> bool:
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         close = np.allclose(a.array, b.array, rtol=1e-9, atol=1e-9, equal_nan=True) if a.shape == b.shape else False
         return a.dtype == b.dtype and bool(close)
+    if type(a) is float and type(b) is float:
+        return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9) or (math.isnan(a) and math.isnan(b))
     return a == b

@@ -138,5 +138,5 @@ def _ratios(check: Check, expected: Expected, given: Trace) -> Iterator[float]:
                 a, b = numbers(want.seen[address]), numbers(got.seen[address])
                 if a is not None and b is not None and a.shape == b.shape and a.size:
                     with np.errstate(invalid="ignore"):
-                        gap = np.where(a == b, 0.0, np.abs(a - b))
+                        gap = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
                     yield float(np.nan_to_num(gap, nan=np.inf, posinf=np.inf).max()) / tolerance

@@ -59,7 +59,8 @@ def _network(given: Network) -> str:
 
 
 def _mode(given: Network) -> str:
-    return ")" if given.training else ", training=False)"
+    flags = ("" if given.training else ", training=False") + (", gradients=True" if given.gradients else "")
+    return flags + ")"
 
 
 def tensor(recipe: Recipe, most: int) -> str:

@@ -46,9 +46,11 @@ class Draw:
         seed = int(self._stream.integers(1 << 62))
         return Recipe(shape, seed, loc, scale, dtype, layout, None, positive)
 
-    def network(self, *layers: Layer, training: bool = True, changes: bool = False) -> Network:
+    def network(self, *layers: Layer, training: bool = True, changes: bool = False, gradients: bool = False) -> Network:
         """Return a model with numbers of its own, in float64."""
-        return Network(layers, int(self._stream.integers(1 << 40)), training=training, changes=changes)
+        return Network(
+            layers, int(self._stream.integers(1 << 40)), training=training, changes=changes, gradients=gradients
+        )
 
     def indices(self, *shape: int, below: int) -> Recipe:
         """Return the recipe of an int64 tensor of numbers from 0 to below - 1: classes, or places in a batch."""

@@ -72,7 +72,8 @@ def _failure(step: int, want: Failure | None, got: Failure | None) -> Difference
     if want is None and got is None:
         return None
     if want is None and got is not None:
-        where = f" (in {got.frames[-1].function}: `{got.frames[-1].text}`)" if got.frames else ""
+        frame = got.frames[-1] if got.frames else None
+        where = "" if frame is None else f" (in {frame.function}{f': `{frame.text}`' if frame.text else ''})"
         return Difference(step, "", "failure", f"{got.type}: {_first_line(got.message)}{where}")
     assert want is not None
     if got is None:
@@ -138,7 +139,8 @@ def _index(index: tuple[int, ...]) -> str:
 
 
 def _first_line(text: str) -> str:
-    line = text.strip().splitlines()[0] if text.strip() else "(no message)"
+    lines = [line.strip() for line in text.strip().splitlines()] or ["(no message)"]
+    line = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
     return line if len(line) <= 160 else line[:157] + "..."
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 from autograder.checks.check import Check, Mistake
 from autograder.checks.compare import Expected, difference, differences
@@ -19,6 +20,21 @@ from autograder.trace.trace import Failure, Observation, Trace
 FAMILY = re.compile(r"(batch|layer|group|instance|rms|weight)_norm")
 Traces = Mapping[str, Sequence[Trace]]  # by the name of the check, one for each scenario
 Show = Callable[[Mistake, Check, int], Trace]  # what a mistake does in one scenario of a check
+
+
+class Known(Protocol):
+    """A mistake, or what is shipped of one: the exercise that it spoils, and the check made for it."""
+
+    @property
+    def exercise(self) -> str:
+        """The name that it spoils."""
+
+    @property
+    def check(self) -> str:
+        """The name of the check."""
+
+
+K = TypeVar("K", bound=Known)
 
 
 def diagnose(
@@ -34,43 +50,61 @@ def diagnose(
     `exercise` are all checks of the exercise that were run. `show` runs a mistake, so it is asked as little as possible: first
     about a scenario in which the submission is wrong, where nearly every mistake drops out.
     """
-    wrong = [
-        i for i in range(len(given[check.name])) if _is_wrong(check, expected[check.name][i], given[check.name][i])
-    ]
+    wrong = [i for i, trace in enumerate(given[check.name]) if is_wrong(check, expected[check.name][i], trace)]
+    wrong.sort(key=lambda i: len(given[check.name][i].observations))
+
+    def fits(mistake: Mistake, other: Check, place: int) -> bool:
+        mistaken = show(mistake, other, place)
+        return alike(other, expected[other.name][place], mistaken, given[other.name][place])
+
+    def errs(mistake: Mistake, place: int) -> bool:
+        return is_wrong(check, expected[check.name][place], show(mistake, check, place))
+
+    counts = {other.name: len(given[other.name]) for other in exercise}
+    return choose(check, exercise, counts, wrong, mistakes, fits, errs)
+
+
+def choose(
+    check: Check,
+    exercise: Sequence[Check],
+    counts: Mapping[str, int],
+    wrong: Sequence[int],
+    known: Sequence[K],
+    fits: Callable[[K, Check, int], bool],
+    errs: Callable[[K, int], bool],
+) -> K | None:
+    """Return the one of the known mistakes that a submission shows, or None: the rule of this module, whatever a mistake is.
+
+    `counts` tells how many scenarios each check of the exercise has, `wrong` in which of this check's the submission is wrong.
+    `fits` tells whether the submission shows what a mistake shows in one scenario of a check, `errs` whether the mistake itself
+    differs from the reference in one of this check's.
+    """
     if not wrong:
         return None
-    wrong.sort(key=lambda i: len(given[check.name][i].observations))
-    order = [*wrong, *(i for i in range(len(given[check.name])) if i not in wrong)]
+    order = [*wrong, *(i for i in range(counts[check.name]) if i not in wrong)]
 
-    def fits(mistake: Mistake, other: Check, places: Sequence[int]) -> bool:
-        wanted, seen = expected[other.name], given[other.name]
-        return all(alike(other, wanted[i], show(mistake, other, i), seen[i]) for i in places)
+    def fits_all(entry: K, other: Check) -> bool:
+        return all(fits(entry, other, i) for i in range(counts[other.name]))
 
     fitting = [
-        mistake
-        for mistake in mistakes
-        if mistake.exercise == check.exercise
-        and fits(mistake, check, order)
-        and _is_wrong(check, expected[check.name][wrong[0]], show(mistake, check, wrong[0]))
+        entry
+        for entry in known
+        if entry.exercise == check.exercise and all(fits(entry, check, i) for i in order) and errs(entry, wrong[0])
     ]
     # Where little of the exercise is looked at, many mistakes look the same; the check made for one knows it best.
     own = {other.name: other for other in exercise}
-    fitting = [
-        mistake
-        for mistake in fitting
-        if mistake.check not in own or fits(mistake, own[mistake.check], range(len(given[mistake.check])))
-    ]
+    fitting = [entry for entry in fitting if entry.check not in own or fits_all(entry, own[entry.check])]
     if len(fitting) < 2:
         return fitting[0] if fitting else None
 
-    def weight(mistake: Mistake) -> tuple[int, bool]:
-        elsewhere = sum(fits(mistake, other, range(len(given[other.name]))) for other in exercise)
-        return elsewhere, mistake.check == check.name
+    def weight(entry: K) -> tuple[int, bool]:
+        return sum(fits_all(entry, other) for other in exercise), entry.check == check.name
 
     return max(fitting, key=weight)
 
 
-def _is_wrong(check: Check, expected: Expected, trace: Trace) -> bool:
+def is_wrong(check: Check, expected: Expected, trace: Trace) -> bool:
+    """Tell whether a check fails in one scenario."""
     return bool(check.offences(trace)) or next(differences(expected, trace, check.looks_at), None) is not None
 
 
@@ -79,21 +113,18 @@ def alike(check: Check, expected: Expected, mistaken: Trace, given: Trace) -> bo
     if len(mistaken.observations) != len(given.observations):
         return False
     if not check.builtins and (
-        _families(mistaken.operators) != _families(given.operators) or bool(mistaken.inherits) != bool(given.inherits)
+        families(mistaken.operators) != families(given.operators) or bool(mistaken.inherits) != bool(given.inherits)
     ):
         return False
     if mistaken.autograd != given.autograd and not check.autograd:
         return False
     for step, (want, got) in enumerate(zip(mistaken.observations, given.observations, strict=True)):
         reference = expected.trace.observations[step].failure if step < len(expected.trace.observations) else None
-        if not _same_failure(want.failure, got.failure, reference):
+        if failure_key(want.failure, reference) != failure_key(got.failure, reference):
             return False
         tolerances = expected.tolerances[step] if step < len(expected.tolerances) else {}
         for address in want.seen.keys() | got.seen.keys():
-            # What was returned in place of an error, or of the parts that are due, tells two careless answers apart.
-            instead = reference is not None and address in ("y", "result")
-            instead |= address in ("result", "result holds") and _lacks_parts(check, expected, step, got)
-            if not instead and not (check.looks_at(address) and matches(address, expected.only)):
+            if not compared(check, expected, step, address, got):
                 continue
             if address not in want.seen or address not in got.seen:
                 return False
@@ -103,22 +134,32 @@ def alike(check: Check, expected: Expected, mistaken: Trace, given: Trace) -> bo
     return True
 
 
+def compared(check: Check, expected: Expected, step: int, address: str, got: Observation) -> bool:
+    """Tell whether an address counts when two traces are compared."""
+    if check.looks_at(address) and matches(address, expected.only):
+        return True
+    # What was returned in place of an error, or of the parts that are due, tells two careless answers apart.
+    refused = step < len(expected.trace.observations) and expected.trace.observations[step].failure is not None
+    if refused and address in ("y", "result"):
+        return True
+    return address in ("result", "result holds") and _lacks_parts(check, expected, step, got)
+
+
 def _lacks_parts(check: Check, expected: Expected, step: int, got: Observation) -> bool:
     due = expected.trace.observations[step].seen if step < len(expected.trace.observations) else {}
     return any(address not in got.seen for address in due if address.startswith("result") and check.looks_at(address))
 
 
-def _same_failure(mistaken: Failure | None, given: Failure | None, reference: Failure | None) -> bool:
-    if mistaken is None or given is None:
-        return mistaken is given
-    if mistaken.type != given.type:
-        return False
-    expected_kind = reference is not None and reference.type in (given.type, *given.bases)
-    return expected_kind or _words(mistaken.message) == _words(given.message)
+def failure_key(given: Failure | None, reference: Failure | None) -> str:
+    """Return the same text for failures that count as the same: of the kind that is due, or of one type with the same words."""
+    if given is None:
+        return ""
+    due = reference is not None and reference.type in (given.type, *given.bases)
+    return f"{given.type}" if due else f"{given.type}: {_words(given.message)}"
 
 
-def _families(operators: Sequence[str]) -> set[str]:
-    """The layers that the operators belong to: batch_norm for native_batch_norm and cudnn_batch_norm alike."""
+def families(operators: Sequence[str]) -> set[str]:
+    """Return the layers that the operators belong to: batch_norm for native_batch_norm and cudnn_batch_norm alike."""
     return {family.group() for name in operators if (family := FAMILY.search(name))}
 
 

@@ -1,7 +1,7 @@
 """What a known mistake shows in one scenario, in a few numbers: enough to recognize it by, too little to rebuild it from.
 
 A step of a trace is reduced to one hash of everything that is not a number (which addresses, shapes, dtypes, kinds, the class of
-the failure) and to one projection of the numbers at each address, onto signs and sizes that only depend on how many there are.
+the failure) and to two projections of the numbers at each address, onto signs and sizes that only depend on how many there are.
 What is as the reference says is not stored. Numbers that differ from machine to machine, because rounding made them, are stored
 as their order of magnitude alone. `student` decides with it, offline, what `diagnose.alike` decides with the mistake at hand.
 """
@@ -21,18 +21,24 @@ import numpy.typing as npt
 
 from autograder.checks.check import Check
 from autograder.checks.compare import Expected
-from autograder.checks.diagnose import compared, families, failure_key
+from autograder.checks.diagnose import compared, failure_key, families
 from autograder.checks.tolerance import FLOOR, MARGIN, ROUNDING
 from autograder.trace.trace import Seen, Tensor, Trace
 
-FORMAT = 1  # to be raised when the same trace gets another fingerprint
+FORMAT = 2  # to be raised when the same trace gets another fingerprint
 SAME = 0.5  # tolerances from the truth within which a mistake does what the reference does; a submission gets one more
 NOISE = 0.3  # tolerances that a mistake's rounding may move its own number before only the magnitude counts
 MAGNITUDES = 5.0  # binary orders that two errors made by rounding may lie apart
+JUST = 3.0  # tolerances up to which a mistake is only just wrong
+LARGEST = 1e150  # numbers beyond are cut, so that sums of them stay numbers
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
-Number: TypeAlias = float | list[float] | None  # a projection, [the binary logarithm of an error], or as the reference
-Mark: TypeAlias = Any  # 0: as the reference says. Else for each step 0 or [hash, a Number for each address that has numbers]
+# One projection (of a single number), [two projections], [the binary logarithm of an error made by rounding], [] any number,
+# None as the reference has it. A single projection of many numbers is read too, and is less sure.
+Number: TypeAlias = float | list[float] | None
+Mark: TypeAlias = (
+    Any  # 0: as the reference says. Else for each step 0 or [hash, a Number for each address that has numbers]
+)
 
 
 @dataclass(frozen=True)
@@ -97,10 +103,12 @@ def _number(
     error = _error(address, step, truth)
     if error is not None and error <= SAME * tolerance:
         return None
-    noise = _error(address, step, finer)
-    if error is not None and (noise is None or noise > NOISE * tolerance):
-        return [round(math.log2(max(error, tolerance)), 1)]
-    return _rounded(_project(given), _reach(given.size, tolerance))
+    if _noise(address, step, finer) > NOISE * tolerance:
+        return [] if error is None else [round(math.log2(max(error, tolerance)), 1)]
+    reach = _reach(given.size, tolerance)
+    if given.size == 1:
+        return _rounded(_project(given, 0), reach)
+    return [_rounded(_project(given, which), reach) for which in (0, 1)]
 
 
 def _fits(mark: Mark, truth: Step | None, given: Step, tolerances: Mapping[str, float]) -> bool:
@@ -118,16 +126,22 @@ def _number_fits(
     number: Number, address: str, truth: Step | None, given: Step, tolerances: Mapping[str, float]
 ) -> bool:
     tolerance = _tolerance(address, given, tolerances)
-    if isinstance(number, int | float):
-        numbers = given.numbers[address]
-        reach = _reach(numbers.size, tolerance)
-        return abs(_project(numbers) - number) <= reach * 1.1  # the number was rounded to less than a tenth of it
+    numbers = given.numbers[address]
+    parts = [number] if isinstance(number, int | float) else number
+    if parts is not None and (isinstance(number, int | float) or len(parts) == 2):
+        reach = _reach(numbers.size, tolerance) * 1.1  # what is stored was rounded to less than a tenth of it
+        return all(abs(_project(numbers, which) - want) <= reach for which, want in enumerate(parts))
+    if parts == []:
+        return True
     error = _error(address, given, truth)
     if error is None:
         return False
-    if number is None:
+    if parts is None:
         return error <= (1 + SAME) * tolerance
-    return abs(math.log2(max(error, tolerance)) - number[0]) <= MAGNITUDES
+    # Where the mistake itself is only just wrong, it may be right on another machine.
+    if error <= tolerance and 2.0 ** parts[0] > JUST * tolerance:
+        return False
+    return abs(math.log2(max(error, tolerance)) - parts[0]) <= MAGNITUDES
 
 
 def _error(address: str, step: Step, truth: Step | None) -> float | None:
@@ -135,6 +149,14 @@ def _error(address: str, step: Step, truth: Step | None) -> float | None:
     if truth is None or truth.kinds.get(address) != step.kinds[address]:
         return None
     return float(np.abs(step.numbers[address] - truth.numbers[address]).max(initial=0.0))
+
+
+def _noise(address: str, step: Step, finer: Step | None) -> float:
+    """Return how far rounding moved the numbers of a mistake; its dtype may be another in the finer run."""
+    exact = finer.numbers.get(address) if finer is not None else None
+    if exact is None or exact.size != step.numbers[address].size:
+        return math.inf
+    return float(np.abs(step.numbers[address] - exact).max(initial=0.0))
 
 
 def _tolerance(address: str, step: Step, tolerances: Mapping[str, float]) -> float:
@@ -168,7 +190,7 @@ def _reduced(given: Seen, due: Seen) -> tuple[str, Numbers | None]:
 
 
 def _finite(kind: str, given: Numbers) -> tuple[str, Numbers]:
-    odd = ~np.isfinite(given)
+    odd, given = ~np.isfinite(given), np.clip(given, -LARGEST, LARGEST)
     if not odd.any():
         return kind, given
     pattern = np.where(np.isnan(given), 1, np.where(given > 0, 2, 3)) * odd
@@ -185,16 +207,15 @@ def _hash(given: object) -> int:
 
 
 @lru_cache(maxsize=512)
-def _weights(size: int) -> Numbers:
+def _weights(size: int, which: int) -> Numbers:
     """Return what the numbers of a tensor are multiplied by: between 0.5 and 1.5 in size, of either sign."""
-    words = np.random.Philox(key=size).random_raw(size)
+    words = np.random.Philox(key=[size, which]).random_raw(size)
     u = (words >> np.uint64(11)).astype(np.float64) * 2.0**-52 - 1.0
     return np.where(u < 0, u - 0.5, u + 0.5)
 
 
-def _project(given: Numbers) -> float:
-    with np.errstate(over="ignore", invalid="ignore"):
-        return float(np.nan_to_num(given @ _weights(given.size)))
+def _project(given: Numbers, which: int) -> float:
+    return float(given @ _weights(given.size, which))
 
 
 def _reach(size: int, tolerance: float) -> float:
@@ -203,6 +224,5 @@ def _reach(size: int, tolerance: float) -> float:
 
 
 def _rounded(number: float, reach: float) -> float:
-    """Return the number with the decimals that matter."""
-    digits = 1 - math.floor(math.log10(reach))
-    return float(f"{number:.{max(1, 1 + digits + math.floor(math.log10(max(abs(number), 1e-300))))}g}")
+    """Return the number with the decimals that matter: to less than a tenth of what two projections may lie apart."""
+    return round(number, 1 - math.floor(math.log10(reach))) if reach else number

@@ -34,12 +34,12 @@ REPORT_LINES = 22  # that a student still reads
 SHOWN = re.compile(r"(y|x\.grad|m\.[\w.]+|result(\[.+\])?)$")  # addresses that are code
 
 
-def code(scenario: Scenario, found: Difference) -> str:
-    """Return the steps up to the difference as code, then the difference as a comment."""
+def code(scenario: Scenario, found: Difference, lines: int = REPORT_LINES) -> str:
+    """Return the steps up to the difference as code, then the difference as a comment; in that many lines, if it can be."""
     texts = (_code(scenario.steps[: found.step + 1], found, most) for most in WRITTEN_OUT)
     text = ""
     for text in texts:
-        if text.count("\n") < REPORT_LINES:
+        if text.count("\n") < lines:
             break
     return text
 

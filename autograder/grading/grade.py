@@ -16,6 +16,7 @@ from autograder.checks.check import Check
 from autograder.grading import outputs
 from autograder.grading.course import CourseLab
 from autograder.grading.judge import Judge
+from autograder.grading.naming import named
 from autograder.grading.report import SANDBOXED, UNSANDBOXED, CheckResult, Report, total
 from autograder.grading.run import Item, Played, play
 from autograder.grading.source import Chunk, chunks, mentions
@@ -92,7 +93,7 @@ def _judged(
     asked: Sequence[Check], judge: Judge, played: Played, sources: Sequence[str], items: Sequence[Item]
 ) -> tuple[CheckResult, ...]:
     seen = mentions(sources, {check.exercise for check in asked if not check.builtins})
-    results = []
+    results, undefined = [], set()
     for check in asked:
         traces = played.traces.get(check.name)
         result = judge.verdict(check, traces, played.reasons.get(check.name, ""))
@@ -100,12 +101,11 @@ def _judged(
             same = {other.name for other in asked if other.exercise == check.exercise}
             why = _why_undefined(check, same, items, played) or "the submission does not define it"
             result = replace(result, message=f"{check.exercise} is not defined: {why}", code=None)
-        elif not result.passed:
-            result = replace(result, diagnosis=judge.diagnosis(check, played.traces))
+            undefined.add(check.name)
         if seen.get(check.exercise):
             result = replace(result, evidence=(*result.evidence, *seen[check.exercise]))
         results.append(result)
-    return tuple(results)
+    return tuple(named(results, judge, {name: t for name, t in played.traces.items() if name not in undefined}))
 
 
 def _undefined(trace: Trace, name: str) -> bool:

@@ -8,13 +8,14 @@ mistakes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import CodeType
 
 from autograder.checks import render
 from autograder.checks.check import Check, Draw, Lab, Mistake
 from autograder.checks.compare import Difference, Expected, differences
 from autograder.checks.diagnose import Traces, diagnose
+from autograder.checks.pairs import Signs, Spot, choose_two, same_at, wrong_spots
 from autograder.checks.tolerance import derive
 from autograder.errors import CourseError
 from autograder.grading.report import CheckResult, Diagnosis
@@ -32,6 +33,8 @@ class Judge:
         self._scenarios: dict[str, tuple[Scenario, ...]] = {}
         self._expected: dict[str, tuple[Expected, ...]] = {}
         self._mistaken: dict[tuple[str, str, int], Trace] = {}
+        self._wrong: dict[tuple[str, str, int], frozenset[Spot]] = {}
+        self._by_id = {mistake.id: mistake for mistake in lab.mistakes}
 
     def scenarios(self, check: Check) -> tuple[Scenario, ...]:
         """Return the scenarios of a check, drawn from the seed."""
@@ -91,13 +94,47 @@ class Judge:
         return _failed(check, message, code=render.code(scenario, found))
 
     def diagnosis(self, check: Check, given: Traces) -> Diagnosis | None:
-        """Return the named mistake that the traces of a failing check show, or None."""
+        """Return the named mistake that the traces of a failing check show, or None: the first of `diagnoses`."""
+        return next(iter(self.diagnoses(check, given)), None)
+
+    def diagnoses(self, check: Check, given: Traces) -> tuple[Diagnosis, ...]:
+        """Return the named mistakes that the traces of a failing check show: one, two that were combined, or none."""
         if check.name not in given:
-            return None
+            return ()
         exercise = [other for other in self.lab.checks if other.exercise == check.exercise and other.name in given]
         expected = {other.name: self.expected(other) for other in exercise}
         found = diagnose(check, exercise, expected, given, self.lab.mistakes, self.mistaken)
-        return None if found is None else Diagnosis(found.id, found.title, found.page, found.hint)
+        named = (
+            (found,)
+            if found is not None
+            else choose_two(
+                check, exercise, self.lab.mistakes, self._signs({other.name: given[other.name] for other in exercise})
+            )
+        )
+        return tuple(Diagnosis(mistake.id, mistake.title, mistake.page, mistake.hint) for mistake in named)
+
+    def _signs(self, given: Traces) -> Signs[Mistake]:
+        @cache
+        def fits(ident: str, name: str, place: int, spot: Spot) -> bool:
+            check = self.lab.check(name)
+            mistaken = self.mistaken(self._by_id[ident], check, place)
+            return same_at(spot, check, self.expected(check)[place], mistaken, given[name][place])
+
+        def wrong(name: str) -> tuple[frozenset[Spot], ...]:
+            check = self.lab.check(name)
+            return tuple(wrong_spots(check, e, t) for e, t in zip(self.expected(check), given[name], strict=True))
+
+        return Signs(
+            {name: wrong(name) for name in given},
+            self._errs,
+            lambda mistake, check, place, spot: fits(mistake.id, check.name, place, spot),
+        )
+
+    def _errs(self, mistake: Mistake, check: Check, place: int) -> frozenset[Spot]:
+        key = (mistake.id, check.name, place)
+        if key not in self._wrong:
+            self._wrong[key] = wrong_spots(check, self.expected(check)[place], self.mistaken(mistake, check, place))
+        return self._wrong[key]
 
 
 def namespace(source: str, name: str) -> dict[str, object]:

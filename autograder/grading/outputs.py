@@ -98,6 +98,7 @@ def reasons_text(result: CheckResult) -> str:
             lines.append(f"This looks like: {result.diagnosis.title}")
             lines.append(f"Think about it: {result.diagnosis.hint}")
             lines.append(f"Read: {result.diagnosis.page}")
+            lines += [f"And there is another one: {other.title}. {other.hint}" for other in result.also]
         if result.code:
             lines += ["The smallest call that shows it:", *("    " + line for line in result.code.split("\n"))]
     return "\n".join(lines)

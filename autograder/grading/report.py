@@ -39,6 +39,7 @@ class CheckResult:
     diagnosis: Diagnosis | None = None
     code: str | None = None
     evidence: tuple[str, ...] = ()
+    also: tuple[Diagnosis, ...] = ()  # further mistakes that this check shows
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Report:
                     **check,
                     "diagnosis": None if check["diagnosis"] is None else Diagnosis(**check["diagnosis"]),
                     "evidence": tuple(check["evidence"]),
+                    "also": tuple(Diagnosis(**other) for other in check.get("also", ())),
                 }
             )
             for check in given["checks"]

@@ -1,7 +1,8 @@
 """Make the model that a Network describes, and tell what a function under test has left of it. Torch's own layers only.
 
 A weight of a linear or convolutional layer is normal with variance 2 / fan_in, so that deep nets neither vanish nor explode; the
-other numbers lie where nothing that forgets them can hide: norm weights around 1.2, running variances around 2.
+other numbers lie where nothing that forgets them can hide: norm weights around 1.2, running variances around 2,
+and a count of batches that is not 0.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from typing import Any
 import torch
 from torch import nn
 
-from autograder.trace.network import BLOCK, Layer, Maker, Network
+from autograder.trace.network import BLOCK, STILL, Layer, Maker, Network
 from autograder.trace.scenario import Recipe, draw
 from autograder.trace.trace import Seen, Tensor
 
 MAX_SEEN = 40  # tensors of one network
+BATCHES_SEEN = 7  # what num_batches_tracked says: this model has been trained before
 
 _MAKE: dict[str, Callable[..., nn.Module]] = {
     "linear": lambda i, o, bias=True: nn.Linear(i, o, bias=bool(bias)),
@@ -46,7 +48,20 @@ def make(network: Network) -> nn.Sequential:
         for number, (name, there) in enumerate(model.state_dict().items()):
             if there.is_floating_point():
                 there.copy_(torch.from_numpy(draw(_recipe(name, there, (network.seed << 8) + number))))
-    return model.train(network.training)
+            else:
+                there.fill_(BATCHES_SEEN)
+        for number, parameter in enumerate(model.parameters() if network.gradients else ()):
+            drawn = Recipe(tuple(parameter.shape), (network.seed << 8) + 128 + number, loc=0.5, through="float32")
+            parameter.grad = torch.from_numpy(draw(drawn)).to(parameter.dtype)
+    model.train(network.training)
+    for module in model.modules():
+        if isinstance(module, _Still):
+            module.eval()
+    return model
+
+
+class _Still(nn.Sequential):
+    """A block in evaluation mode."""
 
 
 def maker(given: Maker) -> Callable[[int], nn.Sequential]:
@@ -59,6 +74,8 @@ def _sequential(layers: tuple[Layer, ...]) -> nn.Sequential:
 
 
 def _layer(word: Any, *sizes: Any) -> nn.Module:
+    if word == STILL:
+        return _Still(*_sequential(sizes))
     return _sequential(sizes) if word == BLOCK else _MAKE[word](*sizes)
 
 
@@ -86,6 +103,7 @@ class Witness:
         self.hooks = _hooks(model)
         self.gradients = _gradients(model)
         self.momenta = _momenta(model)
+        self.wanted = _wanted(model)
 
     def tells(self, place: str, changes: bool) -> Iterator[tuple[str, Seen]]:
         """Yield what is to be said of the model at a place among the arguments, as addresses and what stands there."""
@@ -94,12 +112,13 @@ class Witness:
         now = self.model.state_dict()
         if changes:
             yield f"{place} keeps its momentum", _momenta(self.model) == self.momenta
+            yield f"{place} keeps its requires_grad", _wanted(self.model) == self.wanted
             for name, tensor in list(now.items())[:MAX_SEEN]:
                 # A copy: a later step may go on training.
                 yield f"{place}: {name}", Tensor(str(tensor.dtype).removeprefix("torch."), tensor.cpu().clone().numpy())
             return
         yield f"{place} keeps its gradients", _same(_gradients(self.model), self.gradients)
-        yield f"{place} keeps its numbers", _same(now, self.numbers)
+        yield f"{place} keeps its numbers", _same(now, self.numbers) and _momenta(self.model) == self.momenta
 
 
 def _modes(model: nn.Module) -> list[tuple[str, bool]]:
@@ -108,6 +127,10 @@ def _modes(model: nn.Module) -> list[tuple[str, bool]]:
 
 def _momenta(model: nn.Module) -> list[tuple[str, Any]]:
     return [(name, getattr(module, "momentum", None)) for name, module in model.named_modules()]
+
+
+def _wanted(model: nn.Module) -> list[tuple[str, bool]]:
+    return [(name, parameter.requires_grad) for name, parameter in model.named_parameters()]
 
 
 def _hooks(model: nn.Module) -> list[tuple[str, int]]:

@@ -100,7 +100,24 @@ def state(m: torch.nn.Module) -> dict[str, Seen]:
         seen[f"m.{name}"] = there if isinstance(there, Opaque) else thing(there)
         if isinstance(there, torch.Tensor) and name in buffers:
             seen[f"m.{name} keeps a graph"] = bool(there.requires_grad)
+    seen.update(_rows(getattr(m, "weight_g", None), getattr(m, "weight_v", None)))
     return seen
+
+
+def _rows(g: Any, v: Any) -> dict[str, Seen]:
+    """Return how weight norm's g and v agree: a fresh layer draws its numbers, so that only this can be asked of them."""
+    if not (isinstance(g, torch.Tensor) and isinstance(v, torch.Tensor) and v.dim() == 2 and g.shape == (len(v), 1)):
+        return {}
+    if not (g.is_floating_point() and v.is_floating_point()):
+        return {}
+    rows = v.detach().double()  # (out, in)
+    lengths = rows.square().sum(1, keepdim=True).sqrt()  # (out, 1)
+    return {
+        "weight_g holds the lengths of the rows of weight_v": bool(
+            torch.allclose(g.detach().double(), lengths, rtol=1e-4)
+        ),
+        "weight_v has different rows": len(torch.unique(rows, dim=0)) == len(rows),
+    }
 
 
 # The tensors that the contract names on a module, in torch's words; a lab's checks choose among them.

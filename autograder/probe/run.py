@@ -22,11 +22,9 @@ from typing import Any
 import torch
 
 from autograder.probe import observe
-from autograder.probe.network import Witness, make, maker
+from autograder.probe.arguments import Given, real
 from autograder.probe.oplog import OperatorLog, inherited, listening, watching_autograd
-from autograder.trace.network import Maker, Network
 from autograder.trace.scenario import (
-    Argument,
     Backward,
     Build,
     Call,
@@ -38,13 +36,10 @@ from autograder.trace.scenario import (
     Recipe,
     Reload,
     Scenario,
-    Sizes,
     State,
     Step,
     Twin,
     Value,
-    draw,
-    leaves,
 )
 from autograder.trace.trace import Failure, Observation, Seen, Trace
 
@@ -100,9 +95,14 @@ def _run_one(scenario: Scenario, namespace: Mapping[str, Any], timeout_s: float)
 def _tried(
     step: Step, bench: _Bench, seen: dict[str, Seen], log: OperatorLog, timeout_s: float, watch: Any
 ) -> Failure | None:
+    # What the grader makes, and how it looks afterwards, is no work of the student's: it is not watched, which costs time.
+    given = Given(step) if isinstance(step, Call) else None
     try:
-        with _alarm(timeout_s), listening(log), watch:
-            bench.do(step, seen)
+        with _alarm(timeout_s):
+            with listening(log), watch:
+                bench.do(step, seen, given)
+            if given is not None:
+                seen.update(given.left_behind())
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # SystemExit and GeneratorExit too: they are the student's, not ours
@@ -122,7 +122,7 @@ class _Bench:
         self.waiting: tuple[Any, Any] | None = None
         self.inherits: tuple[str, ...] = ()
 
-    def do(self, step: Step, seen: dict[str, Seen]) -> None:
+    def do(self, step: Step, seen: dict[str, Seen], given: Given | None = None) -> None:
         """Do one step and write what it shows into `seen`, also the part before a failure."""
         match step:
             case Build(at_first_call=True):
@@ -149,7 +149,8 @@ class _Bench:
             case State():
                 seen.update(observe.state(self.m))
             case Call():
-                self._call(step, seen)
+                assert given is not None, "the arguments of a Call are made before it"
+                self._call(step, given, seen)
             case Value():
                 seen.update(observe.value(step.target, self._target(step.target)))
 
@@ -160,7 +161,7 @@ class _Bench:
 
     def _construct(self, step: Build) -> None:
         cls = self._target(step.target)
-        self.build, self.m = step, cls(*map(_real, step.args), **{k: _real(v) for k, v in step.kwargs.items()})
+        self.build, self.m = step, cls(*map(real, step.args), **{k: real(v) for k, v in step.kwargs.items()})
         if not isinstance(self.m, torch.nn.Module):
             raise TypeError(f"{step.target}(...) must be an nn.Module; it is a {type(self.m).__name__}")
         self.inherits = inherited(self.m)
@@ -183,7 +184,7 @@ class _Bench:
             self.outer.eval()
 
     def _load(self, step: Load) -> None:
-        state = {name: _real(recipe) for name, recipe in step.state.items()}
+        state = {name: real(recipe) for name, recipe in step.state.items()}
         if not step.fill:
             self.m.load_state_dict(state, strict=True)
             return
@@ -209,7 +210,7 @@ class _Bench:
     def _forward(self, step: Forward, seen: dict[str, Seen]) -> None:
         if self.m is None and self.build is not None:
             self._construct(self.build)
-        x = _real(step.x)
+        x = real(step.x)
         x.requires_grad_(step.x_requires_grad and step.grad_enabled)
         before = x.detach().clone()
         self.m.zero_grad(set_to_none=True)
@@ -231,7 +232,7 @@ class _Bench:
         bench = _Bench(self.namespace)
         bench._construct(replace(self.build, kwargs={}))
         with torch.no_grad():
-            bench.outer(_real(step.x))
+            bench.outer(real(step.x))
 
     def _late_backward(self, step: Backward, seen: dict[str, Seen]) -> None:
         assert self.waiting is not None, "a Backward follows a Forward with later=True"
@@ -239,75 +240,14 @@ class _Bench:
         self._backward(x, y, step.grad, seen)
 
     def _backward(self, x: Any, y: Any, grad: Recipe, seen: dict[str, Seen]) -> None:
-        y.backward(_real(grad))
+        y.backward(real(grad))
         seen["x.grad"] = observe.thing(x.grad)
         for name, parameter in itertools.islice(self.m.named_parameters(), 20):
             seen[f"m.{name}.grad"] = observe.thing(parameter.grad)
 
-    def _call(self, step: Call, seen: dict[str, Seen]) -> None:
-        named = {**{f"argument {n}": given for n, given in enumerate(step.args)}, **step.kwargs}
-        real = {place: _real(given) for place, given in named.items()}
-        witnesses = [(place, _Bystander(given, real[place])) for place, given in named.items()]
-        args = [real[f"argument {n}"] for n in range(len(step.args))]
-        result = self._target(step.target)(*args, **{word: real[word] for word in step.kwargs})
-        seen.update(observe.value("result", result))  # first: what the function did to the models is asked afterwards
-        for place, witness in witnesses:
-            seen.update(witness.tells(place))
-
-
-class _Bystander:
-    """The tensors and models in one argument, and how they were before the call."""
-
-    def __init__(self, given: Argument, real: Any) -> None:
-        self.tensors = [(leaf, leaf.clone()) for leaf in leaves(real) if isinstance(leaf, torch.Tensor)]
-        models = (leaf for leaf in leaves(real) if isinstance(leaf, torch.nn.Module))
-        networks = (leaf for leaf in leaves(given) if isinstance(leaf, Network))
-        self.models = [(network, Witness(model)) for network, model in zip(networks, models, strict=True)]
-
-    def tells(self, place: str) -> dict[str, Seen]:
-        seen: dict[str, Seen] = {}
-        if self.tensors:
-            seen[f"{place} is unchanged"] = all(torch.equal(now, before) for now, before in self.tensors)
-        for number, (network, witness) in enumerate(self.models):
-            here = place if len(self.models) == 1 else f"{place}, model {number}"
-            seen.update(witness.tells(here, network.changes))
-        return seen
-
-
-def _real(given: Argument) -> Any:
-    """Return what a scenario's argument stands for: a tensor drawn from a recipe and laid out in memory, a model, or itself."""
-    match given:
-        case Recipe():
-            return _tensor(given)
-        case Network():
-            return make(given)
-        case Maker():
-            return maker(given)
-        case Sizes():
-            return torch.Size(given.of) if given.kind == "Size" else list(given.of)
-        case tuple():
-            return tuple(map(_real, given))
-        case Mapping():
-            return {key: _real(part) for key, part in given.items()}
-        case _:
-            return given
-
-
-def _tensor(given: Recipe) -> torch.Tensor:
-    x = torch.from_numpy(draw(given).copy())
-    axes = list(range(x.dim()))
-    match given.layout:
-        case "transposed":
-            order = axes[::-1]
-        case "channels_last":
-            order = [0, *axes[2:], 1] if x.dim() > 2 else axes
-        case "strided":
-            wide = torch.zeros(*x.shape[:-1], 2 * x.shape[-1], dtype=x.dtype)
-            wide[..., ::2] = x
-            return wide[..., ::2]
-        case _:
-            return x
-    return x.permute(order).contiguous().permute([order.index(axis) for axis in axes])
+    def _call(self, step: Call, given: Given, seen: dict[str, Seen]) -> None:
+        result = self._target(step.target)(*given.args, **given.kwargs)
+        seen.update(observe.value("result", result))
 
 
 def _autograd_watch(step: Step, log: OperatorLog) -> Any:

@@ -26,6 +26,7 @@ SIZES = {
     "identity": (0, 0),
 }
 BLOCK = "block"  # a nested nn.Sequential of the layers that follow
+STILL = "still"  # such a block that is in evaluation mode whatever the model's mode, as a frozen part is
 MAX_LAYERS = 64
 MAX_SIZE = 256
 
@@ -37,8 +38,8 @@ class Network:
     """An nn.Sequential of `layers`, each a word and its sizes: ("linear", 4, 8), ("batch_norm", 8), ("relu",).
 
     Weights, biases and running statistics are drawn from the seed and lie away from their usual starting values, so that what
-    forgets them shows. `changes` says that the function under test is to train it: then its numbers are looked at afterwards;
-    without it they must be as before.
+    forgets them shows. `gradients` gives every parameter a gradient that is already there. `changes` says that the function under
+    test is to train it: then its numbers are looked at afterwards; without it they must be as before.
     """
 
     layers: tuple[Layer, ...]
@@ -46,6 +47,7 @@ class Network:
     dtype: Literal["float32", "float64"] = "float64"
     training: bool = True
     changes: bool = False
+    gradients: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built; ValueError says which layer."""
@@ -69,7 +71,7 @@ class Maker:
 
 
 def _count(layers: tuple[Layer, ...]) -> int:
-    inner = [part for layer in layers if layer[:1] == (BLOCK,) for part in layer[1:]]
+    inner = [part for layer in layers if layer[:1] in ((BLOCK,), (STILL,)) for part in layer[1:]]
     return len(layers) + (_count(tuple(inner)) if inner else 0)  # type: ignore[arg-type]
 
 
@@ -77,12 +79,12 @@ def _check(layer: Layer) -> None:
     if not isinstance(layer, tuple) or not layer or not isinstance(layer[0], str):
         raise ValueError(f"a layer is a word and its sizes, as ('linear', 4, 8), not {layer!r}")
     word, *sizes = layer
-    if word == BLOCK:
+    if word in (BLOCK, STILL):
         for inner in sizes:
             _check(inner)  # type: ignore[arg-type]
         return
     if word not in SIZES:
-        raise ValueError(f"no layer is called {word!r}; there are {', '.join(SIZES)} and {BLOCK}")
+        raise ValueError(f"no layer is called {word!r}; there are {', '.join(SIZES)}, {BLOCK} and {STILL}")
     fewest, most = SIZES[word]
     if not fewest <= len(sizes) <= most:
         raise ValueError(f"{word} takes {fewest} to {most} numbers; {layer!r} was given")

@@ -1,0 +1,201 @@
+"""Two mistakes at once: name both where something tells them apart, else the one to mend first.
+
+Where no single mistake explains a failing check, two may. Each of them is wrong at some spots: a spot is one address after one step
+of one scenario. Where only one of the two is wrong, the submission must show just what that one shows; where neither is, it must
+be right; where both are, it must be wrong in whatever way. That is asked at every spot of the check and of the checks that the
+two were made for, so that a third mistake, or one that nobody has named, does not pass for a pair. Who is seen alone somewhere is
+named; who never is, is not, and then the other one must be seen alone in more than half of the scenarios that are wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeAlias
+
+from autograder.checks.check import Check
+from autograder.checks.compare import Expected, difference, differences
+from autograder.checks.diagnose import K, alike, compared, failure_key
+from autograder.trace.trace import Observation, Trace
+
+Spot: TypeAlias = tuple[int, str]  # a step and an address; "" for what was raised, or not raised, in the step
+EVIDENCE: Spot = (-1, "what did the work")
+WHOLE: Spot = (-2, "the whole scenario")
+MOST_CANDIDATES = 40  # more of them mean that this check tells mistakes apart badly
+
+
+@dataclass(frozen=True)
+class Signs(Generic[K]):
+    """What is known about a submission and about mistakes, scenario by scenario.
+
+    `wrong` holds, for each check that was run, the spots of each scenario where the submission is wrong; `errs` returns those
+    of a mistake; `fits` tells whether the submission shows at a spot what a mistake shows there.
+    """
+
+    wrong: Mapping[str, Sequence[frozenset[Spot]]]
+    errs: Callable[[K, Check, int], frozenset[Spot]]
+    fits: Callable[[K, Check, int, Spot], bool]
+
+
+def choose_two(check: Check, exercise: Sequence[Check], known: Sequence[K], signs: Signs[K]) -> tuple[K, ...]:
+    """Return the mistakes of a pair that explains a failing check, the one to mend first in front; () when no pair does."""
+    view = _View(check, signs)
+    own = _Views({other.name: other for other in exercise}, signs, view)
+    # Neither of the two may be wrong at a spot where the submission is right.
+    possible = [entry for entry in known if entry.exercise == check.exercise and view.errs(entry)]
+    first = [entry for entry in possible if view.is_seen(entry)]
+    if len(first) > MOST_CANDIDATES:
+        return ()
+    found: dict[int, list[tuple[K, ...]]] = {}
+    for a in first:
+        for b in possible:
+            # The second must add something: what the first explains alone is the business of a single diagnosis.
+            if a is not b and (seen := view.explained(a, b)) is not None and seen[0] > 0:
+                if seen[1] == 0 and 2 * seen[0] <= view.wrong_places:
+                    continue  # a second one that is never seen could explain anything
+                named = (a, b) if seen[1] > 0 else (a,)
+                if all(made.explained(a, b) is not None for x in (a, b) if (made := own.of(x)) is not None):
+                    found.setdefault(sum(seen), []).append(named if seen[0] >= seen[1] else named[::-1])
+    if not found:
+        return _beside_another(view, own, possible)
+    ties = found[max(found)]
+    # What every equally good explanation names, and nothing else.
+    return tuple(entry for entry in ties[0] if all(any(entry is other for other in tie) for tie in ties))
+
+
+class _View(Generic[K]):
+    """One check, with sets of spots as the bits of an integer, since hundreds of pairs are tried."""
+
+    def __init__(self, check: Check, signs: Signs[K]) -> None:
+        self.check, self.signs = check, signs
+        self.wrong = signs.wrong[check.name]
+        self.spots = [(place, spot) for place, spots in enumerate(self.wrong) for spot in sorted(spots)]
+        self.bits = {spot: 1 << number for number, spot in enumerate(self.spots)}
+        self.places = [sum(self.bits[place, spot] for spot in spots) for place, spots in enumerate(self.wrong)]
+        self.wrong_places = sum(map(bool, self.places))
+        self._errs: dict[int, int | None] = {}
+        self._whole: dict[tuple[int, int], bool] = {}
+
+    def errs(self, entry: K) -> int | None:
+        """Return where a mistake is wrong; None when it is wrong where the submission is right."""
+        key = id(entry)
+        if key not in self._errs:
+            mask: int | None = 0
+            for place, wrong in enumerate(self.wrong):
+                spots = _seen(self.signs.errs(entry, self.check, place), wrong)
+                if not spots <= wrong:
+                    mask = None
+                    break
+                mask = (mask or 0) | sum(self.bits[place, spot] for spot in spots)
+            self._errs[key] = mask
+        return self._errs[key]
+
+    def fits(self, entry: K, mask: int) -> bool:
+        """Tell whether the submission shows what a mistake shows, at all spots of a mask."""
+        spots = (spot for number, spot in enumerate(self.spots) if mask >> number & 1)
+        return all(self.signs.fits(entry, self.check, *spot) for spot in spots)
+
+    def fits_whole(self, entry: K, place: int) -> bool:
+        """Tell the same of a whole scenario, also of what no check compares."""
+        key = (id(entry), place)
+        if key not in self._whole:
+            self._whole[key] = self.signs.fits(entry, self.check, place, WHOLE)
+        return self._whole[key]
+
+    def is_seen(self, entry: K) -> bool:
+        """Tell whether the submission shows what a mistake shows somewhere where that is wrong."""
+        mask = self.errs(entry) or 0
+        return any(mask >> n & 1 and self.signs.fits(entry, self.check, *spot) for n, spot in enumerate(self.spots))
+
+    def explained(self, a: K, b: K) -> tuple[int, int] | None:
+        """Return in how many scenarios each of the two is seen alone, or None when the two do not explain all."""
+        masks = (self.errs(a), self.errs(b))
+        if masks[0] is None or masks[1] is None or masks[0] | masks[1] != (1 << len(self.spots)) - 1:
+            return None
+        alone = [0, 0]
+        for which, entry in enumerate((a, b)):
+            mine, other = masks[which] or 0, masks[1 - which] or 0
+            for place, here in enumerate(self.places):
+                only = mine & ~other & here
+                # Where the other one is right all along, so must be what no check compares.
+                if only and not (self.fits(entry, only) if other & here else self.fits_whole(entry, place)):
+                    return None
+                alone[which] += bool(only)
+        return alone[0], alone[1]
+
+
+class _Views(Generic[K]):
+    """The checks of an exercise; one is only looked at when it is asked for, since in practice it is run then."""
+
+    def __init__(self, checks: Mapping[str, Check], signs: Signs[K], first: _View[K]) -> None:
+        self.checks, self.signs, self.made = checks, signs, {first.check.name: first}
+
+    def of(self, entry: K) -> _View[K] | None:
+        """Return the check that a mistake was made for, or None when it was not run."""
+        if entry.check in self.checks and entry.check not in self.made:
+            self.made[entry.check] = _View(self.checks[entry.check], self.signs)
+        return self.made.get(entry.check)
+
+
+def _beside_another(view: _View[K], own: _Views[K], possible: Sequence[K]) -> tuple[K, ...]:
+    """Return the one that explains this check alone, where something else spoils the check made for it as well.
+
+    There it must not be wrong where the submission is right, and must be seen at the addresses that this check looks at.
+    """
+
+    def is_visible(entry: K, made_for: _View[K]) -> bool:
+        mask = made_for.errs(entry) or 0
+        both = [made_for.bits[spot] for spot in made_for.spots if view.check.looks_at(spot[1][1])]
+        shared = mask & sum(both)
+        return bool(shared) and made_for.fits(entry, shared)
+
+    def fits(entry: K) -> bool:
+        if entry.check == view.check.name or not all(view.fits_whole(entry, place) for place in range(len(view.wrong))):
+            return False
+        made_for = own.of(entry)
+        return made_for is not None and is_visible(entry, made_for)
+
+    fitting = [entry for entry in possible if fits(entry)]
+    return tuple(fitting) if len(fitting) == 1 else ()
+
+
+def _seen(spots: frozenset[Spot], wrong: frozenset[Spot]) -> frozenset[Spot]:
+    """Return those of a mistake's spots that a submission came to, before what it raised ended the scenario."""
+    last = next((step for step, address in wrong if address == ""), None)
+    if last is None:
+        return spots
+    return frozenset((step, address) for step, address in spots if step < last or (step == last and address == ""))
+
+
+def wrong_spots(check: Check, expected: Expected, trace: Trace) -> frozenset[Spot]:
+    """Return the spots of a scenario where a trace differs from what is expected."""
+    spots = {(found.step, found.address) for found in differences(expected, trace, check.looks_at)}
+    return frozenset(spots | ({EVIDENCE} if check.offences(trace) else set()))
+
+
+def same_at(spot: Spot, check: Check, expected: Expected, mistaken: Trace, given: Trace) -> bool:
+    """Tell whether two traces show the same at a spot, to the check's tolerance."""
+    if spot == WHOLE:
+        return alike(check, expected, mistaken, given)
+    if spot == EVIDENCE:
+        return check.offences(mistaken) == check.offences(given)
+    step, address = spot
+    if step >= len(mistaken.observations) or step >= len(given.observations):
+        return False
+    want, got = mistaken.observations[step], given.observations[step]
+    tolerances = expected.tolerances[step] if step < len(expected.tolerances) else {}
+    if address:
+        return _same(address, want, got, tolerances.get(address, 0.0))
+    reference = expected.trace.observations[step].failure if step < len(expected.trace.observations) else None
+    if failure_key(want.failure, reference) != failure_key(got.failure, reference):
+        return False
+    # Where an error was due and none was raised, what was returned instead.
+    instead = [a for a in ("y", "result", "result holds") if compared(check, expected, step, a, got)]
+    return all(_same(a, want, got, tolerances.get(a, 0.0)) for a in instead)
+
+
+def _same(address: str, want: Observation, got: Observation, tolerance: float) -> bool:
+    if address not in want.seen or address not in got.seen:
+        holds = f"{address} holds"
+        return address not in want.seen and address not in got.seen and want.seen.get(holds) == got.seen.get(holds)
+    return difference(address, want.seen[address], want.seen[address], got.seen[address], tolerance) is None

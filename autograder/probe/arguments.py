@@ -1,0 +1,89 @@
+"""Make the arguments of a call for the student's function, and tell what the call has done to them.
+
+The models are the grader's own. Nothing here calls what a student wrote, apart from hooks that a call left on a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from autograder.probe.network import Witness, make, maker
+from autograder.trace.network import Maker, Network
+from autograder.trace.scenario import Argument, Call, Recipe, Sizes, draw, leaves
+from autograder.trace.trace import Seen
+
+
+class Given:
+    """The arguments of one call, made, and how they were before it."""
+
+    def __init__(self, step: Call) -> None:
+        named = {**{f"argument {n}": given for n, given in enumerate(step.args)}, **step.kwargs}
+        made = {place: real(given) for place, given in named.items()}
+        self.args = [made[f"argument {n}"] for n in range(len(step.args))]
+        self.kwargs = {word: made[word] for word in step.kwargs}
+        self._watched = [(place, Bystander(given, made[place])) for place, given in named.items()]
+
+    def left_behind(self) -> dict[str, Seen]:
+        """Return what is to be said of the arguments after the call."""
+        seen: dict[str, Seen] = {}
+        for place, bystander in self._watched:
+            seen.update(bystander.tells(place))
+        return seen
+
+
+class Bystander:
+    """The tensors and models in one argument, and how they were before the call."""
+
+    def __init__(self, given: Argument, made: Any) -> None:
+        self.tensors = [(leaf, leaf.clone()) for leaf in leaves(made) if isinstance(leaf, torch.Tensor)]
+        models = (leaf for leaf in leaves(made) if isinstance(leaf, torch.nn.Module))
+        networks = (leaf for leaf in leaves(given) if isinstance(leaf, Network))
+        self.models = [(network, Witness(model)) for network, model in zip(networks, models, strict=True)]
+
+    def tells(self, place: str) -> dict[str, Seen]:
+        seen: dict[str, Seen] = {}
+        if self.tensors:
+            seen[f"{place} is unchanged"] = all(torch.equal(now, before) for now, before in self.tensors)
+        for number, (network, witness) in enumerate(self.models):
+            here = place if len(self.models) == 1 else f"{place}, model {number}"
+            seen.update(witness.tells(here, network.changes))
+        return seen
+
+
+def real(given: Argument) -> Any:
+    """Return what a scenario's argument stands for: a tensor drawn from a recipe and laid out in memory, a model, or itself."""
+    match given:
+        case Recipe():
+            return _tensor(given)
+        case Network():
+            return make(given)
+        case Maker():
+            return maker(given)
+        case Sizes():
+            return torch.Size(given.of) if given.kind == "Size" else list(given.of)
+        case tuple():
+            return tuple(map(real, given))
+        case Mapping():
+            return {key: real(part) for key, part in given.items()}
+        case _:
+            return given
+
+
+def _tensor(given: Recipe) -> torch.Tensor:
+    x = torch.from_numpy(draw(given).copy())
+    axes = list(range(x.dim()))
+    match given.layout:
+        case "transposed":
+            order = axes[::-1]
+        case "channels_last":
+            order = [0, *axes[2:], 1] if x.dim() > 2 else axes
+        case "strided":
+            wide = torch.zeros(*x.shape[:-1], 2 * x.shape[-1], dtype=x.dtype)
+            wide[..., ::2] = x
+            return wide[..., ::2]
+        case _:
+            return x
+    return x.permute(order).contiguous().permute([order.index(axis) for axis in axes])
