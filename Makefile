@@ -5,6 +5,7 @@
 #             TORCH_INDEX=ADDRESS    where torch alone is taken from (an index, or a folder of wheels)
 #             SYSTEM=skip            leave the system packages alone
 #             PYTEST_ARGS="-k name"  handed to pytest
+#             JOBS=2                 how many tests at a time
 #             PORT=8000              for `make serve`
 # pip's own variables (PIP_INDEX_URL, PIP_EXTRA_INDEX_URL, PIP_FIND_LINKS) are passed on.
 
@@ -20,9 +21,12 @@ STAMP := $(VENV)/.installed
 SYSTEM ?= soft
 PORT ?= 8000
 PYTEST_ARGS ?=
+JOBS ?= 2
 export PYTHON TORCH_INDEX
+# Two processes that each keep a thread for every core wait for one another; the tensors here are far too small to share.
+export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup system demo test test-fast labs matrix book serve format lock clean distclean
+.PHONY: help setup system demo test test-fast labs matrix bench book serve format lock clean distclean
 
 help: ## Print this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -40,8 +44,9 @@ test: setup ## Run every gate: style, types, labs, website, all tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/autograder labs check
+	$(BIN)/autograder labs lint
 	scripts/build-book.sh
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-fast: setup ## Run style, types and the quick tests only
 	$(BIN)/ruff check .
@@ -54,6 +59,10 @@ labs: setup ## Make the students' notebooks in labs/ from solutions/
 
 matrix: setup ## Write docs/labs/matrix.md and docs/tolerances.md from all mistakes and variants
 	$(BIN)/python -m autograder.authoring.matrix
+
+BENCH_ARGS ?=
+bench: setup ## Measure and print tables: how well the diagnosis reads other styles (some minutes)
+	$(BIN)/python -m bench.diagnosis $(BENCH_ARGS)
 
 book: setup ## Build the website into _build/html; a warning is an error
 	scripts/build-book.sh

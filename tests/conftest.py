@@ -39,12 +39,21 @@ def _no_browser() -> str:
     return "" if chromium_program() else "no Chromium was found: apt install chromium"
 
 
+LONGEST = ("test_matrix.py", "test_notebooks.py", "test_fingerprints.py")
 NEEDS = {"sandbox": _no_bubblewrap, "browser": _no_browser}  # a mark, and why it cannot be had here
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the corpus last: its files are submissions, run in this process, and some leave torch's switches turned."""
-    items.sort(key=lambda item: "corpus" in item.path.parts)
+    """Run the longest files first, so that two workers end together, and the corpus last; a file stays with one worker.
+
+    The corpus' files are submissions, run in this process, and some leave torch's switches turned. The tests of notebooks share
+    their runs, so all of them stay together.
+    """
+    items.sort(key=lambda item: (item.path.name not in LONGEST, "corpus" in item.path.parts))
+    for item in items:
+        notebooks = item.path.parent.name == "labs" and "notebook" in item.path.name
+        item.add_marker(pytest.mark.xdist_group("notebooks" if notebooks else str(item.path.relative_to(ROOT))))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -582,7 +582,11 @@ def numerics(draw: Draw, target: str, shapes: Shapes) -> tuple[Scenario, ...]:
             "a mean of 100 standard deviations",
             (_build(target, 6, None), step(rows, loc=100.0, scale=1.0, **single), State()),
         ),
-        Scenario("a deep copy after a step", (_build(target, 2), step(), Reload(copy=True), step(), State())),
+        # A call without gradients before the copy: what a layer keeps for itself may then be copied, too.
+        Scenario(
+            "a deep copy after a call",
+            (_build(target, 2), Forward(_x(draw, small), grad_enabled=False), Reload(copy=True), step(), State()),
+        ),
         Scenario("x without gradients", (_build(target, 2), Forward(_x(draw, small), grad_enabled=False), EVAL)),
         Scenario(
             "x without gradients, evaluation", (_build(target, 2), EVAL, Forward(_x(draw, small), grad_enabled=False))

@@ -14,7 +14,7 @@ import pytest
 
 from autograder.authoring import release
 from autograder.errors import CourseError
-from solutions.lab01_batch_norm.mistakes import MISTAKES
+from autograder.grading.course import load_lab
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = release.labs(ROOT)
@@ -110,7 +110,8 @@ def answers(lab: str) -> set[str]:
     source = (ROOT / "solutions" / lab / "notebook.py").read_text()
     texts = re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", source, flags=re.DOTALL)
     texts += [path.read_text() for path in (ROOT / "solutions" / "reference").glob("*.py")]
-    texts += [mistake.source for mistake in MISTAKES]
+    texts += [mistake.source for mistake in load_lab(ROOT, lab).mistakes]
+    texts += [path.read_text() for path in (ROOT / "solutions" / lab).glob("measure*.py")]
     texts.append(source[source.index('"grade_id": "written-answer"') :].split("# %%")[0].replace("\n# ", "\n"))
     lines = {line.strip() for text in texts for line in text.splitlines()}
     given = re.compile(r"(class |def |import |from |super\(\)|\"\"\"Return|\"grade_id|@torch)")  # also in the stubs

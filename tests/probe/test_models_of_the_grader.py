@@ -141,6 +141,16 @@ def test_whatever_a_function_leaves_behind_is_seen(
     assert {address for address, value in told.items() if value is False} == {f"argument 0 keeps its {broken}"}
 
 
+def test_a_part_may_stand_still_and_gradients_may_be_there_already() -> None:
+    """So that `model.train()` afterwards, and a `zero_grad`, are seen: this is how a user's model may come."""
+    net = Network((("linear", 4, 3), ("still", ("batch_norm", 3)), ("relu",)), seed=3, gradients=True)
+    model = make(net)
+    assert [module.training for module in (model, model[0], model[1], model[1][0])] == [True, True, False, False]
+    assert all(parameter.grad is not None and parameter.grad.abs().sum() > 0 for parameter in model.parameters())
+    assert seen(lambda model, x: model.eval().train() and None, net, X)["argument 0 keeps its mode"] is False
+    assert seen(lambda model, x: model.zero_grad(), net, X)["argument 0 keeps its gradients"] is False
+
+
 def test_a_model_that_is_to_change_shows_its_numbers() -> None:
     """So a training function is judged by what it leaves."""
 

@@ -200,3 +200,16 @@ def test_frames_are_the_students(source: str, call: Any, functions: list[str]) -
     assert [frame.function for frame in mine] == functions
     assert mine[-1].text in source
     assert mine[-1].text != ""
+
+
+def test_the_rows_of_weight_norm_are_compared_since_a_fresh_layer_draws_its_numbers() -> None:
+    """g against the lengths of v's rows, and whether the rows differ; nothing is said of other shapes."""
+    m = nn.Module()
+    m.weight_v = nn.Parameter(torch.tensor([[3.0, 4.0], [0.0, 2.0]]))
+    m.weight_g = nn.Parameter(torch.tensor([[5.0], [2.0]]))
+    lengths, rows = "weight_g holds the lengths of the rows of weight_v", "weight_v has different rows"
+    assert (observe.state(m)[lengths], observe.state(m)[rows]) == (True, True)
+    m.weight_v.data[1] = m.weight_v.data[0]
+    assert (observe.state(m)[lengths], observe.state(m)[rows]) == (False, False)
+    m.weight_g = nn.Parameter(torch.ones(2))
+    assert lengths not in observe.state(m)

@@ -18,7 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from autograder.probe.run import HURRY_S, ScenarioTimeout, _real, run
+from autograder.probe.arguments import real as laid_out
+from autograder.probe.run import HURRY_S, ScenarioTimeout, run
 from autograder.trace.scenario import (
     Backward,
     Build,
@@ -261,7 +262,7 @@ def test_a_layout_lies_otherwise_in_memory_and_holds_the_same(shape: tuple[int, 
     """Any number of axes, also none, also empty ones."""
     if layout == "strided" and not shape:
         return
-    assert torch.equal(_real(Recipe(shape, seed, layout=layout)), real(Recipe(shape, seed)))
+    assert torch.equal(laid_out(Recipe(shape, seed, layout=layout)), real(Recipe(shape, seed)))
 
 
 @pytest.mark.parametrize(
@@ -269,7 +270,7 @@ def test_a_layout_lies_otherwise_in_memory_and_holds_the_same(shape: tuple[int, 
 )
 def test_a_layout_is_not_contiguous(layout: Any, shape: tuple[int, ...]) -> None:
     """A `view` in a student's layer must meet what it cannot do."""
-    x = _real(Recipe(shape, layout=layout))
+    x = laid_out(Recipe(shape, layout=layout))
     assert not x.is_contiguous()
     assert layout != "channels_last" or x.is_contiguous(memory_format=torch.channels_last)
 

@@ -44,6 +44,7 @@ NETWORKS = st.builds(
     dtype=st.sampled_from(["float32", "float64"]),
     training=st.booleans(),
     changes=st.booleans(),
+    gradients=st.booleans(),
 )
 SIZES = st.builds(Sizes, kind=st.sampled_from(["list", "Size"]), of=st.lists(st.integers(0, 9), max_size=3).map(tuple))
 KEYS = WORDS.filter(lambda word: word != "$")
