@@ -46,7 +46,7 @@ test: setup ## Run every gate: style, types, labs, website, all tests
 	$(BIN)/autograder labs check
 	$(BIN)/autograder labs lint
 	scripts/build-book.sh
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-fast: setup ## Run style, types and the quick tests only
 	$(BIN)/ruff check .

@@ -11,6 +11,7 @@ import sys
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,17 +44,25 @@ LONGEST = ("test_matrix.py", "test_notebooks.py", "test_fingerprints.py")
 NEEDS = {"sandbox": _no_bubblewrap, "browser": _no_browser}  # a mark, and why it cannot be had here
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the longest files first, so that two workers end together, and the corpus last; a file stays with one worker.
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep the tests of a file with one worker, since they share what was made for them; those of notebooks share it, too."""
+    from xdist.scheduler import LoadScopeScheduling
 
-    The corpus' files are submissions, run in this process, and some leave torch's switches turned. The tests of notebooks share
-    their runs, so all of them stay together.
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return "notebooks" if "tests/labs/" in file and "notebook" in file else file
+
+    return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the longest files first, so that two workers end together, and the corpus last.
+
+    The corpus' files are submissions, run in this process, and some leave torch's switches turned.
     """
     items.sort(key=lambda item: (item.path.name not in LONGEST, "corpus" in item.path.parts))
-    for item in items:
-        notebooks = item.path.parent.name == "labs" and "notebook" in item.path.name
-        item.add_marker(pytest.mark.xdist_group("notebooks" if notebooks else str(item.path.relative_to(ROOT))))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

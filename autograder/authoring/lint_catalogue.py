@@ -19,7 +19,8 @@ def mistakes_are_sound(m: Material) -> Iterator[str]:
         if count > 1:
             yield f"{where}: {count} have the id {ident!r}; a diagnosis must mean one of them, so rename the others."
     exercises = {check.name: check.exercise for check in m.lab.checks}
-    contract = {check.name for check in m.lab.checks if check.exercise in m.lab.contract}
+    # Also those that count in the notebook alone, where they stand for a name of the contract.
+    contract = {check.name for check in m.lab.checks if check.contract or check.exercise in m.lab.contract}
     for mistake in m.lab.mistakes:
         own = [name for name in contract if exercises[name] == mistake.exercise]
         choice = f"take one of: {', '.join(sorted(own))}" if own else "no check of the contract grades that exercise"

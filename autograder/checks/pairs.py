@@ -1,10 +1,10 @@
-"""Two mistakes at once: name both where something tells them apart, else the one to mend first.
+"""Two mistakes at once: name both where something tells them apart, or stay silent.
 
 Where no single mistake explains a failing check, two may. Each of them is wrong at some spots: a spot is one address after one step
 of one scenario. Where only one of the two is wrong, the submission must show just what that one shows; where neither is, it must
 be right; where both are, it must be wrong in whatever way. That is asked at every spot of the check and of the checks that the
-two were made for, so that a third mistake, or one that nobody has named, does not pass for a pair. Who is seen alone somewhere is
-named; who never is, is not, and then the other one must be seen alone in more than half of the scenarios that are wrong.
+two were made for. Both must be seen alone somewhere, and no other pair may explain as much: a partner that is never seen, or one
+of several, could be anything, and a wrong name is worse than none.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Signs(Generic[K]):
 
 
 def choose_two(check: Check, exercise: Sequence[Check], known: Sequence[K], signs: Signs[K]) -> tuple[K, ...]:
-    """Return the mistakes of a pair that explains a failing check, the one to mend first in front; () when no pair does."""
+    """Return the pair of mistakes that explains a failing check, the one that is seen more in front; () when none does."""
     view = _View(check, signs)
     own = _Views({other.name: other for other in exercise}, signs, view)
     # Neither of the two may be wrong at a spot where the submission is right.
@@ -49,18 +49,15 @@ def choose_two(check: Check, exercise: Sequence[Check], known: Sequence[K], sign
     found: dict[int, list[tuple[K, ...]]] = {}
     for a in first:
         for b in possible:
-            # The second must add something: what the first explains alone is the business of a single diagnosis.
-            if a is not b and (seen := view.explained(a, b)) is not None and seen[0] > 0:
-                if seen[1] == 0 and 2 * seen[0] <= view.wrong_places:
-                    continue  # a second one that is never seen could explain anything
-                named = (a, b) if seen[1] > 0 else (a,)
+            # Both must be seen: one that never is could explain anything.
+            if a is not b and (seen := view.explained(a, b)) is not None and min(seen) > 0:
+                named = (a, b) if seen[0] >= seen[1] else (b, a)
                 if all(made.explained(a, b) is not None for x in (a, b) if (made := own.of(x)) is not None):
-                    found.setdefault(sum(seen), []).append(named if seen[0] >= seen[1] else named[::-1])
+                    found.setdefault(sum(seen), []).append(named)
     if not found:
-        return _beside_another(view, own, possible)
-    ties = found[max(found)]
-    # What every equally good explanation names, and nothing else.
-    return tuple(entry for entry in ties[0] if all(any(entry is other for other in tie) for tie in ties))
+        return ()
+    best = found[max(found)]
+    return best[0] if all({id(entry) for entry in pair} == {id(entry) for entry in best[0]} for pair in best) else ()
 
 
 class _View(Generic[K]):
@@ -72,7 +69,6 @@ class _View(Generic[K]):
         self.spots = [(place, spot) for place, spots in enumerate(self.wrong) for spot in sorted(spots)]
         self.bits = {spot: 1 << number for number, spot in enumerate(self.spots)}
         self.places = [sum(self.bits[place, spot] for spot in spots) for place, spots in enumerate(self.wrong)]
-        self.wrong_places = sum(map(bool, self.places))
         self._errs: dict[int, int | None] = {}
         self._whole: dict[tuple[int, int], bool] = {}
 
@@ -135,28 +131,6 @@ class _Views(Generic[K]):
         if entry.check in self.checks and entry.check not in self.made:
             self.made[entry.check] = _View(self.checks[entry.check], self.signs)
         return self.made.get(entry.check)
-
-
-def _beside_another(view: _View[K], own: _Views[K], possible: Sequence[K]) -> tuple[K, ...]:
-    """Return the one that explains this check alone, where something else spoils the check made for it as well.
-
-    There it must not be wrong where the submission is right, and must be seen at the addresses that this check looks at.
-    """
-
-    def is_visible(entry: K, made_for: _View[K]) -> bool:
-        mask = made_for.errs(entry) or 0
-        both = [made_for.bits[spot] for spot in made_for.spots if view.check.looks_at(spot[1][1])]
-        shared = mask & sum(both)
-        return bool(shared) and made_for.fits(entry, shared)
-
-    def fits(entry: K) -> bool:
-        if entry.check == view.check.name or not all(view.fits_whole(entry, place) for place in range(len(view.wrong))):
-            return False
-        made_for = own.of(entry)
-        return made_for is not None and is_visible(entry, made_for)
-
-    fitting = [entry for entry in possible if fits(entry)]
-    return tuple(fitting) if len(fitting) == 1 else ()
 
 
 def _seen(spots: frozenset[Spot], wrong: frozenset[Spot]) -> frozenset[Spot]:

@@ -451,9 +451,31 @@ with torch.no_grad():
         print(f"   the same, a single sample           {worst(y, (0, 1))}")
         print(f"   your layer norm                     {worst(LayerNorm(16)(x), (2,))}")
 
+# %% nbgrader={"grade": false, "grade_id": "three-examples", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# The three usage examples of the older file, with its shapes, on an input far from normal.
+EXAMPLES = {
+    "1. rows (4, 128)": (4, 128),
+    "2. tokens (4, 512, 128)": (4, 512, 128),
+    "3. one sample (1, 512, 128)": (1, 512, 128),
+}
+print(f"{'':30s}|mean|   |var-1|   what the older file printed")
+with torch.no_grad():
+    for story, shape in EXAMPLES.items():
+        x = 5 * torch.randn(shape, generator=torch.Generator().manual_seed(1)) + 3
+        batch_norm, across = nn.BatchNorm1d(128), tuple(range(len(shape) - 1))
+        y = batch_norm(x) if len(shape) == 2 else in_place_of_tokens(batch_norm, x)
+        print(f"{story}")
+        print(f"   batch norm, training mode {worst(y, across)}    std {y.std(across).mean().item():.4f}")
+        y = LayerNorm(128)(x)
+        print(f"   your layer norm           {worst(y, (-1,))}    std {y.std(-1).mean().item():.4f}")
+print(
+    f"The stds are those of the measurement: sqrt(4/3) = {(4 / 3) ** 0.5:.4f}, sqrt(128/127) = {(128 / 127) ** 0.5:.4f}."
+)
+
 # %% [markdown]
 # Read the first line of each block. With fresh statistics, batch norm in evaluation mode passes or fails by what the *input*
-# was. A comparison that proves something uses inputs that are far from normal, names the set, takes the worst set,
+# was. The third example of the older file said that a batch of one sample "must use evaluation mode": it need not, 512 values
+# per feature are plenty. A comparison that proves something uses inputs that are far from normal, names the set, takes the worst set,
 # and says which mode is asked and what has been learned before.
 
 # %% [markdown]

@@ -15,7 +15,7 @@ from autograder.checks import render
 from autograder.checks.check import Check, Mistake
 from autograder.checks.compare import Difference, differences
 from autograder.grading.judge import Judge, namespace
-from autograder.probe.run import _real
+from autograder.probe.arguments import real
 from autograder.trace.scenario import Backward, Build, Call, Forward, Mode, Recipe, Reload, Scenario, State, draw
 from autograder.trace.trace import Seen, Tensor
 from solutions.lab01_batch_norm.checks import LAB
@@ -148,7 +148,7 @@ def test_a_tensor_lies_in_memory_as_in_the_scenario(layout: Any, shape: tuple[in
     """Or a failing `view` would not fail in the report's code."""
     recipe = Recipe(shape, 3, layout=layout, dtype=dtype)
     code = render.code(Scenario("s", (Call("f", (recipe,)),)), Difference(0, "result", "value", "x"))
-    made, probed = shown(code, {"f": lambda x: x}), _real(recipe)
+    made, probed = shown(code, {"f": lambda x: x}), real(recipe)
     assert made.dtype == probed.dtype
     assert made.stride() == probed.stride() or made.numel() == 0
     assert torch.allclose(made.to(torch.float64), probed.to(torch.float64), rtol=1e-5)
