@@ -68,6 +68,7 @@ class _View(Generic[K]):
         self.wrong = signs.wrong[check.name]
         self.spots = [(place, spot) for place, spots in enumerate(self.wrong) for spot in sorted(spots)]
         self.bits = {spot: 1 << number for number, spot in enumerate(self.spots)}
+        self.evidence = sum(bit for (_, spot), bit in self.bits.items() if spot == EVIDENCE)
         self.places = [sum(self.bits[place, spot] for spot in spots) for place, spots in enumerate(self.wrong)]
         self._errs: dict[int, int | None] = {}
         self._whole: dict[tuple[int, int], bool] = {}
@@ -116,7 +117,7 @@ class _View(Generic[K]):
                 # Where the other one is right all along, so must be what no check compares.
                 if only and not (self.fits(entry, only) if other & here else self.fits_whole(entry, place)):
                     return None
-                alone[which] += bool(only)
+                alone[which] += bool(only & ~self.evidence)  # that autograd ran says little of who called it
         return alone[0], alone[1]
 
 

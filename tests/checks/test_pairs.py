@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from autograder.checks.check import Check
-from autograder.checks.pairs import WHOLE, Signs, Spot, choose_two
+from autograder.checks.pairs import EVIDENCE, WHOLE, Signs, Spot, choose_two
 
 CHECK = Check("made-up", "f", 1, "a promise", lambda _: ())
 OTHER = Check("other", "f", 1, "another promise", lambda _: ())
@@ -43,6 +43,8 @@ def told(submission: str, *known: Known, elsewhere: str = "....") -> str:
 
 
 def _fits(mistaken: str, given: str, spot: Spot) -> bool:
+    if spot == EVIDENCE:
+        return ("#" in mistaken) == ("#" in given)
     return mistaken == given if spot == WHOLE else mistaken[spot[0]] == given[spot[0]]
 
 
@@ -51,8 +53,9 @@ def _words(text: str) -> list[str]:
 
 
 def _spots(word: str) -> frozenset[Spot]:
-    """An upper-case letter is an exception, which ends the scenario."""
-    return frozenset((step, "" if letter.isupper() else "y") for step, letter in enumerate(word) if letter != ".")
+    """An upper-case letter is an exception, which ends the scenario; # is the evidence that something forbidden ran."""
+    spots = {(step, "" if letter.isupper() else "y") for step, letter in enumerate(word) if letter not in ".#"}
+    return frozenset(spots | ({EVIDENCE} if "#" in word else set()))
 
 
 @pytest.mark.parametrize(
@@ -124,3 +127,12 @@ def test_an_exception_hides_what_comes_after_it() -> None:
     assert told("A .b", a, b) == "ab"
     assert told("A ..", a, b) == ""
     assert told("A .b", Known("a", "aA .."), b) == ""
+
+
+def test_that_something_forbidden_ran_is_not_enough_to_be_seen() -> None:
+    """Every way of calling autograd leaves that mark."""
+    a, b = Known("a", "#. .."), Known("b", ".b .b")
+    assert told("#b .b", a, b) == ""
+    assert told("#b .b", Known("a", "#a .."), b) == ""
+    assert told("#x .b a.", Known("a", "#. .. a."), Known("b", ".b .b ..")) == ""
+    assert told("#b .b a.", Known("a", "#. .. a."), Known("b", ".b .b ..")) == "ba"
