@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from autograder.trace.network import Layer, Network
-from autograder.trace.scenario import Dtype, Layout, Recipe, Scenario, matches
+from autograder.trace.scenario import Dtype, Layout, Recipe, Scenario, Value, matches
 from autograder.trace.trace import Trace
 
 ANYTHING = ("*",)
@@ -96,6 +96,12 @@ class Check:
     def looks_at(self, address: str) -> bool:
         """Tell whether this check compares what stands at an address."""
         return matches(address, self.keys)
+
+
+def prediction(name: str, target: str, title: str) -> Check:
+    """Return the check of a number that students predict: one point, in the notebook only, right to two decimals either way."""
+    asked = (Scenario("the prediction", (Value(target),)),)
+    return Check(name, target, 1, title, lambda _: asked, contract=False, tolerance=0.006, secret=True)
 
 
 @dataclass(frozen=True)

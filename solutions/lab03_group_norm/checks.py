@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from autograder.checks.check import Check, Draw, Lab
-from autograder.trace.scenario import Scenario, Value
+from autograder.checks.check import Check, Draw, Lab, prediction
+from autograder.trace.scenario import Scenario
 from solutions.lab03_group_norm import function_scenarios as function
 from solutions.lab03_group_norm import group_scenarios as group
 from solutions.lab03_group_norm import instance_scenarios as instance
@@ -36,22 +36,7 @@ def _predictions() -> tuple[Check, ...]:
         "gn-predict-singles": ("predicted_singles", "one value per group: the last output"),
     }
 
-    def scenarios(target: str) -> tuple[Scenario, ...]:
-        return (Scenario("the prediction", (Value(target),)),)
-
-    return tuple(
-        Check(
-            name,
-            target,
-            1,
-            title,
-            lambda _, target=target: scenarios(target),  # type: ignore[misc]
-            contract=False,
-            tolerance=0.006,  # two decimals, rounded either way
-            secret=True,
-        )
-        for name, (target, title) in asked.items()
-    )
+    return tuple(prediction(name, target, title) for name, (target, title) in asked.items())
 
 
 def _step(name: str, points: float, title: str, target: str, scenarios: Scenarios, *keys: str) -> Check:

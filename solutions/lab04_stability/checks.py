@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from autograder.checks.check import Check, Draw, Lab
-from autograder.trace.scenario import Scenario, Value
+from autograder.checks.check import Check, Draw, Lab, prediction
+from autograder.trace.scenario import Scenario
 from solutions.lab04_stability import measure, measure_training, steps
 from solutions.lab04_stability import measuring_scenarios as measuring
 from solutions.lab04_stability import table_scenarios as tables
@@ -25,11 +25,6 @@ ASKED = {
     "stab-predict-spread": ("predicted_spread_of_two", "the spread of an output in batches of two"),
     "stab-predict-leak": ("predicted_leak_layer_norm", "how much layer norm leaks"),
 }
-
-
-def _prediction(name: str, target: str, title: str) -> Check:
-    scenarios = (Scenario("the prediction", (Value(target),)),)
-    return Check(name, target, 1, title, lambda _: scenarios, contract=False, tolerance=0.006, secret=True)
 
 
 def _check(
@@ -50,7 +45,7 @@ def _manners(topic: str, exercise: str, points: float) -> Check:
 
 
 CHECKS = (
-    *(_prediction(name, target, title) for name, (target, title) in ASKED.items()),
+    *(prediction(name, target, title) for name, (target, title) in ASKED.items()),
     _check("printed", "printed_stability", 3, "the number that the first version printed", measuring.printed),
     _check("outputs", "outputs_with_companions", 6, "the outputs of one example among others", measuring.outputs),
     _manners("outputs-manners", "outputs_with_companions", 4),

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from autograder.checks.check import Check, Draw, Lab
-from autograder.trace.scenario import Scenario, Value
+from autograder.checks.check import Check, Draw, Lab, prediction
+from autograder.trace.scenario import Scenario
 from solutions.lab05_normalization_effects import measure, measure_modes, steps
 from solutions.lab05_normalization_effects import measuring_scenarios as measuring
 from solutions.lab05_normalization_effects import modes_scenarios as modes
@@ -20,19 +20,6 @@ UNTOUCHED = ("* keeps its *", "* is unchanged")
 AFTER_TRAINING = ("argument 0: *running*", "argument 0: *tracked", *UNTOUCHED)
 # Numbers of the running statistics are the averages' business, so that one fault costs one check.
 AFTER_AVERAGING = ("*: *weight", "*: *bias", "*: *tracked", *UNTOUCHED)
-
-
-def _prediction(name: str, target: str, title: str) -> Check:
-    return Check(
-        name,
-        target,
-        1,
-        title,
-        lambda _: (Scenario("the prediction", (Value(target),)),),
-        contract=False,
-        tolerance=0.006,  # two decimals, rounded either way
-        secret=True,
-    )
 
 
 def _check(
@@ -48,9 +35,9 @@ def _check(
 
 
 CHECKS = (
-    _prediction("fx-predict-shift", "predicted_shift", "how far one unit has moved"),
-    _prediction("fx-predict-running-var", "predicted_running_var", "the running variance after re-estimation"),
-    _prediction("fx-predict-first-change", "predicted_first_change", "how the first layer's gradient changes"),
+    prediction("fx-predict-shift", "predicted_shift", "how far one unit has moved"),
+    prediction("fx-predict-running-var", "predicted_running_var", "the running variance after re-estimation"),
+    prediction("fx-predict-first-change", "predicted_first_change", "how the first layer's gradient changes"),
     _check(
         "units", "unit_statistics", 2, "mean and biased deviation of each unit", measuring.units, "result[?]",
         contract=False,

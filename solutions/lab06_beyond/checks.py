@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from autograder.checks.check import Check, Draw, Lab
-from autograder.trace.scenario import Scenario, Value
+from autograder.checks.check import Check, Draw, Lab, prediction
+from autograder.trace.scenario import Scenario
 from solutions.lab06_beyond import renorm_scenarios as renorm
 from solutions.lab06_beyond import step_scenarios as step
 from solutions.lab06_beyond import steps
@@ -39,22 +39,7 @@ def _predictions() -> tuple[Check, ...]:
         "wn-predict-norm": ("predicted_row_norm", "the length of a row of W after a step of v"),
     }
 
-    def scenarios(target: str) -> tuple[Scenario, ...]:
-        return (Scenario("the prediction", (Value(target),)),)
-
-    return tuple(
-        Check(
-            name,
-            target,
-            1,
-            title,
-            lambda _, target=target: scenarios(target),  # type: ignore[misc]
-            contract=False,
-            tolerance=0.006,  # two decimals, rounded either way
-            secret=True,
-        )
-        for name, (target, title) in asked.items()
-    )
+    return tuple(prediction(name, target, title) for name, (target, title) in asked.items())
 
 
 PREDICTIONS = _predictions()
