@@ -18,9 +18,10 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from autograder.authoring.restyle import STYLES, hunks, restyled
+from autograder.authoring.restyle import STYLES
 from autograder.authoring.survey import exercise_of, shown, variants_of
 from autograder.checks.check import Check, Mistake
+from autograder.checks.compose import hunks, restyled
 from autograder.checks.diagnose import alike
 from autograder.errors import CourseError
 from autograder.grading.course import find_course, lab_names, load_lab

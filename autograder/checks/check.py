@@ -135,7 +135,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Lab:
-    """A lab as the grader is given it: the reference answers by name, the checks, the mistakes."""
+    """A lab as the grader is given it: the reference answers by name, the checks, the mistakes and what they are edits of."""
 
     name: str
     title: str
@@ -143,6 +143,7 @@ class Lab:
     checks: tuple[Check, ...]
     reference: Mapping[str, object]
     mistakes: tuple[Mistake, ...] = ()
+    plain: Mapping[str, str] = field(default_factory=dict)  # the source of each answer that the mistakes are edits of
 
     def check(self, name: str) -> Check:
         """Return the check of that name; KeyError if the lab has none."""

@@ -21,6 +21,7 @@ from autograder.trace.trace import Observation, Trace
 Spot: TypeAlias = tuple[int, str]  # a step and an address; "" for what was raised, or not raised, in the step
 EVIDENCE: Spot = (-1, "what did the work")
 WHOLE: Spot = (-2, "the whole scenario")
+FEW_MISTAKES = 16  # so few that each pair of them can be run
 MOST_CANDIDATES = 40  # more of them mean that this check tells mistakes apart badly
 
 
@@ -35,6 +36,26 @@ class Signs(Generic[K]):
     wrong: Mapping[str, Sequence[frozenset[Spot]]]
     errs: Callable[[K, Check, int], frozenset[Spot]]
     fits: Callable[[K, Check, int, Spot], bool]
+
+
+def candidates(check: Check, exercise: Sequence[Check], known: Sequence[K], signs: Signs[K]) -> list[tuple[K, K]]:
+    """Return the pairs of mistakes that could both be in a submission, by where it is wrong, whatever it shows there.
+
+    Each of the two is right where the submission is, in this check and in the one made for it, and together they are wrong
+    wherever it is wrong in this check. One may undo the other, though: where an exercise has few mistakes, all its pairs are.
+    """
+    mistakes = [entry for entry in known if entry.exercise == check.exercise]
+    if len(mistakes) <= FEW_MISTAKES:
+        return [(a, b) for n, a in enumerate(mistakes) for b in mistakes[n + 1 :]]
+    view = _View(check, signs)
+    own = _Views({other.name: other for other in exercise}, signs, view)
+    masks = []
+    for entry in mistakes:
+        mask = view.errs(entry)
+        if mask and ((made := own.of(entry)) is None or made.errs(entry)):
+            masks.append((entry, mask))
+    everywhere = (1 << len(view.spots)) - 1
+    return [(a, b) for n, (a, m) in enumerate(masks) for b, k in masks[n + 1 :] if m | k == everywhere]
 
 
 def choose_two(check: Check, exercise: Sequence[Check], known: Sequence[K], signs: Signs[K]) -> tuple[K, ...]:
@@ -78,7 +99,8 @@ class _View(Generic[K]):
         key = id(entry)
         if key not in self._errs:
             mask: int | None = 0
-            for place, wrong in enumerate(self.wrong):
+            # First where the submission is right, since a mistake that is wrong there is done with.
+            for place, wrong in sorted(enumerate(self.wrong), key=lambda pair: len(pair[1])):
                 spots = _seen(self.signs.errs(entry, self.check, place), wrong)
                 if not spots <= wrong:
                     mask = None

@@ -14,8 +14,9 @@ from types import CodeType
 from autograder.checks import render
 from autograder.checks.check import Check, Draw, Lab, Mistake
 from autograder.checks.compare import Difference, Expected, differences
-from autograder.checks.diagnose import Traces, diagnose
-from autograder.checks.pairs import Signs, Spot, choose_two, same_at, wrong_spots
+from autograder.checks.compose import choose_composed
+from autograder.checks.diagnose import Traces, alike, diagnose, is_wrong
+from autograder.checks.pairs import Signs, Spot, candidates, choose_two, same_at, wrong_spots
 from autograder.checks.tolerance import derive
 from autograder.errors import CourseError
 from autograder.grading.report import CheckResult, Diagnosis
@@ -104,14 +105,32 @@ class Judge:
         exercise = [other for other in self.lab.checks if other.exercise == check.exercise and other.name in given]
         expected = {other.name: self.expected(other) for other in exercise}
         found = diagnose(check, exercise, expected, given, self.lab.mistakes, self.mistaken)
-        named = (
-            (found,)
-            if found is not None
-            else choose_two(
-                check, exercise, self.lab.mistakes, self._signs({other.name: given[other.name] for other in exercise})
-            )
-        )
+        named = (found,) if found is not None else self._two(check, exercise, given)
         return tuple(Diagnosis(mistake.id, mistake.title, mistake.page, mistake.hint) for mistake in named)
+
+    def _two(self, check: Check, exercise: Sequence[Check], given: Traces) -> tuple[Mistake, ...]:
+        signs = self._signs({other.name: given[other.name] for other in exercise})
+        named = choose_two(check, exercise, self.lab.mistakes, signs)
+        if named:
+            return named
+        wrong = [i for i, e in enumerate(self.expected(check)) if is_wrong(check, e, given[check.name][i])]
+        wrong.sort(key=lambda i: len(given[check.name][i].observations))  # a short one tells as much, and sooner
+
+        def shows(both: Mistake, made_for: Sequence[str]) -> bool:
+            places = [(check, i) for i in [*wrong, *(i for i in range(len(given[check.name])) if i not in wrong)]]
+            others = [c for c in exercise if c.name in made_for and c is not check]
+            places += [(other, i) for other in others for i in range(len(given[other.name]))]
+            try:
+                names = namespace(both.source, both.id)
+            except CourseError:  # one edit took away what the other one needs
+                return False
+            return all(
+                alike(c, self.expected(c)[i], run([self.scenarios(c)[i]], names)[0], given[c.name][i])
+                for c, i in places
+            )
+
+        pairs = candidates(check, exercise, self.lab.mistakes, signs)
+        return choose_composed(pairs, self.lab.plain.get(check.exercise), shows)
 
     def _signs(self, given: Traces) -> Signs[Mistake]:
         @cache

@@ -13,6 +13,7 @@ from solutions.lab01_batch_norm import layer_scenarios as layer
 from solutions.lab01_batch_norm import steps
 from solutions.lab01_batch_norm.layer_scenarios import IMAGES, ROWS
 from solutions.lab01_batch_norm.mistakes import MISTAKES
+from solutions.lab01_batch_norm.plain import PLAIN
 from solutions.reference import batch_norm
 
 # Numbers of the running statistics are the running check's business, so that one fault there costs one check.
@@ -240,4 +241,5 @@ LAB = Lab(
         **steps.PREDICTIONS,
     },
     mistakes=MISTAKES,
+    plain=PLAIN,
 )

@@ -16,6 +16,7 @@ from solutions.lab02_layer_norm import rms_scenarios as rms
 from solutions.lab02_layer_norm import steps
 from solutions.lab02_layer_norm.inputs import rows
 from solutions.lab02_layer_norm.mistakes import MISTAKES
+from solutions.lab02_layer_norm.plain import PLAIN
 from solutions.reference import layer_norm
 
 KINDS = ("parameters", "state_dict keys", "kind of *", "shape of *")
@@ -179,4 +180,5 @@ LAB = Lab(
         **steps.PREDICTIONS,
     },
     mistakes=MISTAKES,
+    plain=PLAIN,
 )

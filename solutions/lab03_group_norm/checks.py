@@ -15,6 +15,7 @@ from solutions.lab03_group_norm import group_scenarios as group
 from solutions.lab03_group_norm import instance_scenarios as instance
 from solutions.lab03_group_norm import references, steps
 from solutions.lab03_group_norm.mistakes import MISTAKES
+from solutions.lab03_group_norm.plain import PLAIN
 
 TENSORS = tuple(f"{what}m.{name}" for what in ("", "kind of ", "shape of ") for name in ("weight", "bias"))
 STATE = ("parameters", "state_dict keys", *TENSORS)
@@ -154,4 +155,5 @@ LAB = Lab(
         **steps.PREDICTIONS,
     },
     mistakes=MISTAKES,
+    plain=PLAIN,
 )

@@ -15,6 +15,7 @@ from solutions.lab04_stability import measure, measure_training, steps
 from solutions.lab04_stability import measuring_scenarios as measuring
 from solutions.lab04_stability import table_scenarios as tables
 from solutions.lab04_stability.mistakes import MISTAKES
+from solutions.lab04_stability.plain import PLAIN
 
 MANNERS = ("result", "* keeps its *", "* is unchanged")
 NUMBERS = ("argument 0: *", "model: *")
@@ -136,4 +137,5 @@ LAB = Lab(
         **steps.PREDICTIONS,
     },
     mistakes=MISTAKES,
+    plain=PLAIN,
 )

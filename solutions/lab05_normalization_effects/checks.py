@@ -14,6 +14,7 @@ from solutions.lab05_normalization_effects import measure, measure_modes, steps
 from solutions.lab05_normalization_effects import measuring_scenarios as measuring
 from solutions.lab05_normalization_effects import modes_scenarios as modes
 from solutions.lab05_normalization_effects.mistakes import MISTAKES
+from solutions.lab05_normalization_effects.plain import PLAIN
 
 UNTOUCHED = ("* keeps its *", "* is unchanged")
 # After a training the gradients are the function's own business.
@@ -116,4 +117,5 @@ LAB = Lab(
         **steps.PREDICTIONS,
     },
     mistakes=MISTAKES,
+    plain=PLAIN,
 )  # fmt: skip

@@ -15,6 +15,7 @@ from solutions.lab06_beyond import step_scenarios as step
 from solutions.lab06_beyond import steps
 from solutions.lab06_beyond import weight_scenarios as weight
 from solutions.lab06_beyond.mistakes import MISTAKES
+from solutions.lab06_beyond.plain import PLAIN
 from solutions.reference.batch_renorm import BatchRenorm1d
 from solutions.reference.weight_norm import WeightNormLinear
 
@@ -162,4 +163,5 @@ LAB = Lab(
         **steps.PREDICTIONS,
     },
     mistakes=MISTAKES,
+    plain=PLAIN,
 )

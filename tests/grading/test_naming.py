@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from autograder.authoring.restyle import hunks, restyled
+from autograder.checks.compose import hunks, restyled
 from autograder.grading.judge import Judge, namespace
 from autograder.grading.naming import named
 from autograder.grading.report import CheckResult
@@ -54,6 +54,19 @@ def test_both_are_told(first: str, second: str) -> None:
     """By some check each, and nothing else is."""
     mistake = BY_ID[first]
     found = told(both(first, second), mistake.exercise)
+    assert {name for names in found.values() for name in names} == {first, second}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("backward-centred-for-x-hat", "backward-weight-twice"),
+        ("backward-divided-by-variance", "backward-averaged-over-features"),
+    ],
+)
+def test_two_that_are_never_seen_alone_are_told_by_running_them_together(first: str, second: str) -> None:
+    """Both spoil the same numbers everywhere, so no spot shows one of them; only their common source does."""
+    found = told(both(first, second), "batch_norm_backward")
     assert {name for names in found.values() for name in names} == {first, second}
 
 
