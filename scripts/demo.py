@@ -1,19 +1,24 @@
 """`make demo`: the main job from end to end, in a course of its own under _build/demo/, and every grade asserted.
 
-Labs made, book built, lab 1 released through an exchange, seventeen submissions handed in and collected, graded in the
-sandbox, feedback written, grades exported. Ends with where everything lies; exits with 1 when a grade is not what it must be.
+Labs made, lab 1 released through an exchange, seventeen submissions handed in and collected, graded in the sandbox,
+feedback written, grades exported; the book is built meanwhile. Ends with where everything lies; exits with 1 when a grade
+is not what it must be.
 """
 
 from __future__ import annotations
 
+import atexit
 import csv
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -27,11 +32,20 @@ BIN = Path(sys.executable).parent
 SEED = 2015
 
 
+@dataclass(frozen=True)
+class Running:
+    """A step that was begun, and the file that holds what it says, unless that is shown."""
+
+    title: str
+    process: subprocess.Popen[str]
+    output: IO[str] | None
+
+
 def main() -> int:
     """Run the demo and return its exit code."""
     began_s = time.monotonic()
     step("Make the labs", BIN / "autograder", "labs", "make", where=ROOT)
-    step("Build the book", ROOT / "scripts" / "build-book.sh", where=ROOT)
+    book = begin("Build the book, meanwhile", ROOT / "scripts" / "build-book.sh", where=ROOT)
     course()
     step("Put the lab into the gradebook", nbgrader("generate_assignment", LAB.name, "--force"))
     step("Release it through the exchange", nbgrader("release_assignment", LAB.name, "--force"))
@@ -41,6 +55,8 @@ def main() -> int:
     grade = ("grade", LAB.name, f"--seed={SEED}", "--cell=20")
     step("Grade them in the sandbox", BIN / "autograder", *grade, show=True)
     step("Export the grades", nbgrader("export"))
+    print("- Wait for the book", flush=True)
+    finish(book)
     wrong = [line for member in handed_in for line in compare(member)] + compare_csv(handed_in)
     print()
     for line in wrong:
@@ -61,15 +77,31 @@ def nbgrader(*words: str) -> tuple[Path | str, ...]:
 
 def step(title: str, *command: Path | str | tuple[Path | str, ...], where: Path = DEMO, show: bool = False) -> None:
     """Run one command; its output is shown when it is worth seeing or when it fails."""
+    finish(begin(title, *command, where=where, show=show))
+
+
+def begin(title: str, *command: Path | str | tuple[Path | str, ...], where: Path = DEMO, show: bool = False) -> Running:
+    """Say what is done and start it."""
     words = [str(word) for part in command for word in (part if isinstance(part, tuple) else (part,))]
     print(f"- {title}: {' '.join([Path(words[0]).name, *words[1:]])}", flush=True)
     path = f"{BIN}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     environment = {**os.environ, "PATH": path, "NBGRADER_EXCHANGE": str(DEMO / "exchange"), "PYTHONWARNINGS": "ignore"}
     environment.pop("NORMALIZATION_COURSE", None)
-    done = subprocess.run(words, cwd=where, env=environment, text=True, capture_output=not show, check=False)
-    if done.returncode != 0:
-        print(done.stdout or "", done.stderr or "", sep="\n")
-        sys.exit(f"{title} failed with exit code {done.returncode}. `make demo` stops here.")
+    output = None if show else tempfile.TemporaryFile("w+")  # noqa: SIM115 - `finish` reads it; nobody has to read along
+    process = subprocess.Popen(words, cwd=where, env=environment, text=True, stdout=output, stderr=subprocess.STDOUT)
+    atexit.register(process.terminate)  # nothing goes on when the demo has stopped
+    return Running(title, process, output)
+
+
+def finish(running: Running) -> None:
+    """Wait for what was begun; stop the demo when it failed."""
+    code = running.process.wait()
+    if code == 0:
+        return
+    if running.output is not None:
+        running.output.seek(0)
+        print(running.output.read())
+    sys.exit(f"{running.title} failed with exit code {code}. `make demo` stops here.")
 
 
 def course() -> None:
