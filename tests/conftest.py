@@ -120,10 +120,17 @@ def _as_ordinary_user() -> list[str]:
 
 
 USERS = ["this-user", pytest.param("ordinary-user", marks=pytest.mark.skipif(os.geteuid() != 0, reason="not root"))]
+RUNGS = ["cold", "warm"]
+
+
+@pytest.fixture(params=RUNGS)
+def rung(request: pytest.FixtureRequest) -> str:
+    """How a box is made: anew, or by a fork of a template that fences itself off."""
+    return str(request.param)
 
 
 @pytest.fixture(params=USERS)
-def attack(request: pytest.FixtureRequest):
+def attack(request: pytest.FixtureRequest, rung: str):
     """Run a Python program in a box of its own and say how it ended; as this user, and from root also as another.
 
     attack(source, *arguments, limits=Limits(...)) -> Outcome
@@ -134,10 +141,12 @@ def attack(request: pytest.FixtureRequest):
             "source": source,
             "arguments": [str(argument) for argument in arguments],
             "limits": asdict(limits or Limits(wall_notebook_s=30)),
+            "rung": rung,
         }
         return Outcome(**run_elsewhere("one_box.py", order, ordinary=request.param == "ordinary-user"))
 
     run.user = request.param
+    run.rung = rung
     return run
 
 
@@ -158,21 +167,21 @@ class Ran:
         return "".join(str(output["text"]) for output in self.outputs if output["output_type"] == "stream")
 
 
-def _run_cells(*sources: str, limits: Limits | None = None, ordinary: bool = False) -> list[Ran]:
+def _run_cells(*sources: str, limits: Limits | None = None, ordinary: bool = False, rung: str = "warm") -> list[Ran]:
     order = {"cells": sources, "limits": asdict(limits or Limits(wall_cell_s=20, wall_notebook_s=60))}
-    answer = run_elsewhere("one_kernel.py", order, ordinary=ordinary)
+    answer = run_elsewhere("one_kernel.py", {**order, "rung": rung}, ordinary=ordinary)
     assert answer["left"] == [], "a run folder was left behind"
     assert answer["grader_mb"] < 600, "the grader's own memory was filled"
     return [Ran(**cell) for cell in answer["cells"]]
 
 
 @pytest.fixture
-def hostile_notebook():
+def hostile_notebook(rung: str):
     """Run cells one after the other in a boxed kernel, in a grader process of its own.
 
     hostile_notebook(*sources, limits=Limits(...)) -> list[Ran]; a source after "ask:" is asked, its data is the text.
     """
-    return _run_cells
+    return partial(_run_cells, rung=rung)
 
 
 @pytest.fixture(params=USERS)

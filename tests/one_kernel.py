@@ -7,6 +7,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+from autograder.kernel import launch
 from autograder.kernel.client import KernelSession
 from autograder.sandbox.policy import Limits
 
@@ -33,6 +34,8 @@ async def run(cells: list[str], limits: Limits) -> list[dict[str, object]]:
 
 
 order = json.load(sys.stdin)
+os.environ["AUTOGRADER_KERNELS"] = order["rung"]
+launch.PRELOAD = ("ipykernel.kernelapp",)  # a template is made for these cells alone, and few of them need torch
 cells = asyncio.run(run(order["cells"], Limits(**order["limits"])))
 # Not ru_maxrss: that is inherited from the process that started this one, and pytest may have been large.
 status = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()

@@ -46,6 +46,8 @@ LAYERS = {
     # IPython is in the kernel anyway: it is how the probe's answer leaves.
     "autograder.probe": layer(LOWER, outside="numpy safetensors torch IPython"),
     "autograder.checks": layer(LOWER, outside="numpy"),
+    # Runs in the box of the template, before student code; the grader starts it by name and never imports it.
+    "autograder.template": layer("autograder", outside=""),
     "autograder.sandbox": layer("autograder autograder.errors"),
     "autograder.kernel": layer("autograder autograder.errors autograder.sandbox"),
     "autograder.grading": layer(GRADING),

@@ -10,6 +10,7 @@ judges: traces and reasons come out.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
 from collections import Counter
 from collections.abc import Coroutine, Sequence
@@ -20,7 +21,7 @@ from typing import Any, TypeVar
 from autograder.errors import ProtocolError, SandboxError
 from autograder.grading.judge import Judge
 from autograder.kernel.client import CellRun, KernelSession
-from autograder.probe.serve import MIME, READY, request
+from autograder.probe.serve import MIME, get_ready, request
 from autograder.sandbox.policy import Limits
 from autograder.trace.codec import MAX_BYTES, dump_scenarios, load_traces
 from autograder.trace.trace import Trace
@@ -49,6 +50,11 @@ class Played:
     traces: dict[str, tuple[Trace, ...]] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+
+
+def kernel_seed(seed: int) -> int:
+    """Return the seed of a kernel's random numbers: from the grading seed, which nobody can find out from it."""
+    return int.from_bytes(hashlib.sha256(f"kernel {seed}".encode()).digest()[:4], "big")
 
 
 def play(items: Sequence[Item], judge: Judge, limits: Limits, *, sandboxed: bool = True) -> Played:
@@ -93,7 +99,8 @@ class _Player:
         left_s = max(self.ends_s - time.monotonic(), 1.0)
         session = KernelSession(replace(self.limits, wall_notebook_s=left_s), sandboxed=self.sandboxed)
         await session.__aenter__()
-        answer = await session.ask(READY, mime=MIME, wall_s=self.limits.start_s, max_bytes=MAX_BYTES)
+        ready = get_ready(kernel_seed(self.judge.seed))
+        answer = await session.ask(ready, mime=MIME, wall_s=self.limits.start_s, max_bytes=MAX_BYTES)
         if answer.data is None:
             await session.__aexit__(None, None, None)
             why = answer.reason or (

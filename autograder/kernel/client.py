@@ -19,12 +19,11 @@ from typing import Any
 
 from autograder.errors import SandboxError
 from autograder.kernel.dialogue import Dialogue
-from autograder.kernel.launch import start_kernel
+from autograder.kernel.launch import new_folder, start_kernel
 from autograder.kernel.outputs import CellError, Outputs
 from autograder.kernel.request import Status
 from autograder.kernel.wire import Message, Wire, write_connection
 from autograder.sandbox.box import Box
-from autograder.sandbox.folder import RunFolder
 from autograder.sandbox.policy import MESSAGE_MB, Limits
 
 
@@ -79,7 +78,12 @@ class KernelSession:
         return self._box.peak_memory_mb if self._box else 0.0
 
     async def __aenter__(self) -> KernelSession:
-        folder = RunFolder()
+        making = asyncio.ensure_future(asyncio.to_thread(new_folder, sandboxed=self.sandboxed))
+        try:
+            folder = await asyncio.shield(making)  # the first one waits for the template
+        except asyncio.CancelledError:
+            making.add_done_callback(lambda done: None if done.exception() else done.result().remove())
+            raise
         try:
             connection = write_connection(folder.path, tcp=sys.platform == "win32")
             future = start_kernel(connection.path, folder, self.limits, sandboxed=self.sandboxed)
@@ -180,4 +184,5 @@ class KernelSession:
         if self._box is not None:
             self._box.stop()
             with suppress(TimeoutError):
-                await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(self._box.ended)), 10)
+                async with asyncio.timeout(10):
+                    await asyncio.shield(asyncio.wrap_future(self._box.ended))

@@ -85,7 +85,8 @@ class Dialogue:
             run = Request("not sent", outputs, take, room)
             with suppress(TimeoutError):
                 request = self._wire.send("shell", "execute_request", execution(source, history=history))
-                run.identity = await asyncio.wait_for(request, wall_s)
+                async with asyncio.timeout(wall_s):
+                    run.identity = await request
                 verdict = await self._follow(run, deadline)
             if verdict == "timeout" or verdict == "flooded":
                 return await self._interrupt(run, verdict)
@@ -113,7 +114,8 @@ class Dialogue:
         run.discard()
         deadline = time.monotonic() + INTERRUPT_S
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._wire.send("control", "interrupt_request", {}), 1)
+            async with asyncio.timeout(1):
+                await self._wire.send("control", "interrupt_request", {})
         after = await self._follow(run, deadline)
         # An interruption that came too late hits the kernel between two cells, where it can swallow a reply: go on only
         # when the kernel is seen to answer again.
@@ -144,7 +146,8 @@ class Dialogue:
     async def ended(self, timeout_s: float = 10) -> End | None:
         """Wait until the whole box is gone; None when it is not in time."""
         try:
-            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(self._box.ended)), timeout_s)
+            async with asyncio.timeout(timeout_s):
+                return await asyncio.shield(asyncio.wrap_future(self._box.ended))
         except TimeoutError:
             return None
 

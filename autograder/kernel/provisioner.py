@@ -15,7 +15,7 @@ from typing import Any
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
 from autograder.kernel.files import travelling_files
-from autograder.kernel.launch import start_kernel
+from autograder.kernel.launch import new_folder, start_kernel
 from autograder.kernel.wire import PORTS
 from autograder.sandbox.box import Box
 from autograder.sandbox.folder import RunFolder
@@ -38,7 +38,7 @@ class BoxProvisioner(LocalProvisioner):
         # A restarted kernel must listen where its clients are connected already.
         name = self._folder.path.name if self._folder else None
         await self._wait_for_end()
-        self._folder = RunFolder(name)
+        self._folder = await asyncio.to_thread(new_folder, name)
         manager: Any = self.parent
         manager.transport = "ipc"
         manager.ip = str(self._folder.path / "k")
@@ -64,8 +64,8 @@ class BoxProvisioner(LocalProvisioner):
                 files = travelling_files(Path(kwargs["cwd"]), room)
         future = start_kernel(self._folder.path / "c.json", self._folder, self.limits, files=files, variables=variables)
         self._box = await asyncio.wrap_future(future)
-        self.process = self._box.process
-        self.pid = self.process.pid
+        process: Any = self._box.process  # a Popen, or as much of one as this class uses
+        self.process, self.pid = process, process.pid
         return self.connection_info
 
     async def send_signal(self, signum: int) -> None:

@@ -106,7 +106,8 @@ class Wire:
         if timeout_s <= 0:
             return None
         try:
-            return await asyncio.wait_for(self._queue.get(), timeout_s)
+            async with asyncio.timeout(timeout_s):  # wait_for may swallow a cancellation
+                return await self._queue.get()
         except TimeoutError:
             return None
 

@@ -8,7 +8,11 @@ from __future__ import annotations
 import base64
 import contextlib
 import io
+import random
 from typing import Any
+
+import numpy as np
+import torch
 
 from autograder.probe.run import run
 from autograder.trace.codec import dump_traces, load_scenarios
@@ -22,14 +26,25 @@ def request(scenarios_json: str) -> str:
     return f'__import__("autograder.probe.serve", fromlist=["answer"]).answer("{text}", globals())'
 
 
-READY = '__import__("autograder.probe.serve", fromlist=["ready"]).ready()'
+READY = '__import__("autograder.probe.serve", fromlist=["ready"]).ready'
 
 
-def ready() -> None:
-    """Load what the probe needs and say so, before any code of the student's runs and any of its time counts."""
+def get_ready(seed: int) -> str:
+    """Return the code that a grader executes first in a kernel: it loads the probe and seeds what draws at random."""
+    return f"{READY}({seed})"
+
+
+def ready(seed: int) -> None:
+    """Load what the probe needs and say so, before any code of the student's runs and any of its time counts.
+
+    From here on random, numpy and torch draw the same in every kernel with this seed, so that a replay sees what was graded.
+    """
     from IPython.display import publish_display_data
 
     run((), {})
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
     publish_display_data({MIME: base64.b64encode(dump_traces([])).decode()})  # type: ignore[no-untyped-call]
 
 

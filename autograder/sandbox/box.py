@@ -18,6 +18,7 @@ from autograder.sandbox.end import Cause, End
 from autograder.sandbox.folder import RunFolder, strangers
 from autograder.sandbox.policy import Limits
 from autograder.sandbox.tree import Usage, exact_memory_mb, usage
+from autograder.sandbox.warm import Fork
 
 TAIL_BYTES = 4000
 SOCKETS = tuple(f"k-{number}" for number in range(1, 6))
@@ -33,8 +34,8 @@ class Box:
 
     def __init__(
         self,
-        process: Popen[bytes],
-        init: int | None,
+        process: Popen[bytes] | Fork,
+        handle: int | None,
         output: int | None,
         folder: RunFolder,
         limits: Limits,
@@ -55,10 +56,14 @@ class Box:
         self._cause: Cause | None = None
         self._sealed = False
         self._seen_cpu_s: dict[int, float] = {}
-        # A pidfd never means another process, whatever ids are used again; readable once the process is gone.
-        self._init = os.pidfd_open(init) if init is not None else None
+        # Of process 1. A pidfd never means another process, whatever ids are used again; readable once the process is gone.
+        self._init = handle
         # Readable when the outermost process ends; None where only polling tells.
-        self.exit_descriptor = os.pidfd_open(process.pid) if hasattr(os, "pidfd_open") else None
+        self.exit_descriptor: int | None = None
+        if isinstance(process, Fork):
+            self.exit_descriptor = os.dup(process.handle)
+        elif hasattr(os, "pidfd_open"):
+            self.exit_descriptor = os.pidfd_open(process.pid)
 
     @property
     def alive(self) -> bool:

@@ -21,6 +21,9 @@ INSTALL = "Install it with `sudo apt install bubblewrap`, then run `autograder d
 BOX_USER_ID = 1000
 """The user id that an ordinary user's box shows inside (outside it is that user's own)."""
 
+TEMPLATE_FOLDERS, TEMPLATE_PLACE = "/opt/boxes", "/opt/box"
+"""Where the template sees the run folders of all its forks, and where each of them sees its own."""
+
 
 @dataclass(frozen=True)
 class Paths:
@@ -65,6 +68,48 @@ def options(
     builds the box, None when an ordinary user does. `files` are put into the home: relative path -> descriptor with
     the content.
     """
+    words = _namespaces(user_id, ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"))
+    made = {"/"}
+    words += _places(view, made, scratch_mb=limits.scratch_mb)
+    for name, descriptor in (files or {}).items():
+        place = f"{HOME}/{name}"
+        words += [*_parents(place, made, "0777"), "--perms", "0666", "--file", str(descriptor), place]
+    words += [*_parents(folder, made), "--bind", folder, folder]
+    # An ordinary user owns the box's root folder; without this it would be one more place to write to.
+    words += ["--remount-ro", "/", "--chdir", HOME]
+    return words
+
+
+def template_options(view: View, folder: str, *, user_id: int | None) -> list[str]:
+    """The same for the template, whose forks fence themselves off: `folder` holds all their run folders."""
+    # One more capability for root's, and only until Python starts: see `template_inner`.
+    words = _namespaces(user_id, ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP", "CAP_SYS_ADMIN"))
+    made = {"/"}
+    words += _places(view, made, scratch_mb=1)
+    for place in (TEMPLATE_FOLDERS, TEMPLATE_PLACE):
+        words += [*_parents(place, made), "--perms", "0755", "--dir", place]
+    return [*words, "--bind", folder, TEMPLATE_FOLDERS, "--remount-ro", "/", "--chdir", HOME]
+
+
+def template_inner(argv: list[str], paths: Paths, *, user_id: int | None) -> list[str]:
+    """The words after `--` for the template: become nobody (as root), with a /proc that its forks may mount anew.
+
+    bubblewrap covers parts of /proc when root runs it, and the kernel lets nobody mount a /proc that shows more than the one
+    that is there. They show nothing that nobody could write to.
+    """
+    if user_id is None:
+        return argv
+    uncover = "for place in /proc/sys /proc/sysrq-trigger /proc/irq /proc/bus; do umount $place 2>/dev/null; done"
+    words = ["/bin/sh", "-c", f'{uncover}; exec "$@"', "sh", *_nobody(paths, user_id)]
+    return [*words, *argv]
+
+
+def _nobody(paths: Paths, user_id: int) -> list[str]:
+    words = [paths.setpriv, f"--reuid={user_id}", f"--regid={user_id}", "--clear-groups"]
+    return [*words, "--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all", "--no-new-privs", "--"]
+
+
+def _namespaces(user_id: int | None, capabilities: tuple[str, ...]) -> list[str]:
     words = [f"--unshare-{name}" for name in ("pid", "net", "ipc", "uts", "cgroup-try")]
     words += ["--die-with-parent", "--new-session", "--hostname", "box"]
     if user_id is None:
@@ -72,14 +117,18 @@ def options(
         words += ["--cap-drop", "ALL"]
     else:
         words += ["--cap-drop", "ALL"]
-        # setpriv needs these three for a moment and gives them up before any other program starts.
-        for capability in ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"):
+        # setpriv needs these for a moment and gives them up before any other program starts.
+        for capability in capabilities:
             words += ["--cap-add", capability]
-    made: set[str] = {"/"}
-    words += ["--proc", "/proc", "--dev", "/dev"]
+    return words
+
+
+def _places(view: View, made: set[str], *, scratch_mb: int) -> list[str]:
+    """What is shown, and what may be written: /tmp with the home, and /dev/shm."""
+    words = ["--proc", "/proc", "--dev", "/dev"]
     words += _tmpfs("/dev/shm", SHARED_MEMORY_MB)
     words += ["--remount-ro", "/dev"]
-    words += _tmpfs("/tmp", limits.scratch_mb)
+    words += _tmpfs("/tmp", scratch_mb)
     words += ["--perms", "0777", "--dir", HOME]
     made |= {"/proc", "/dev", "/tmp"}
     for target, place in view.links:
@@ -90,12 +139,6 @@ def options(
     for place in view.covers:
         words += ["--perms", "0755", "--size", "4096", "--tmpfs", place, "--remount-ro", place]
     made.add(HOME)
-    for name, descriptor in (files or {}).items():
-        place = f"{HOME}/{name}"
-        words += [*_parents(place, made, "0777"), "--perms", "0666", "--file", str(descriptor), place]
-    words += [*_parents(folder, made), "--bind", folder, folder]
-    # An ordinary user owns the box's root folder; without this it would be one more place to write to.
-    words += ["--remount-ro", "/", "--chdir", HOME]
     return words
 
 
@@ -123,8 +166,7 @@ def inner(argv: list[str], limits: Limits, paths: Paths, *, user_id: int | None)
     limited = " ".join([paths.prlimit, *(f"--{name}={value}" for name, value in rlimits(limits).items())])
     words = ["/bin/sh", "-c", f'{limited} --pid 1 && exec {limited} -- "$@"', "sh"]
     if user_id is not None:
-        words += [paths.setpriv, f"--reuid={user_id}", f"--regid={user_id}", "--clear-groups"]
-        words += ["--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all", "--no-new-privs", "--"]
+        words += _nobody(paths, user_id)
     return [*words, *argv]
 
 

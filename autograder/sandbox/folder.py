@@ -26,11 +26,14 @@ YOUNG_S = 60
 
 
 class RunFolder:
-    """A new folder of mode 0700, held by a lock while this process has it; `name` is for a restarted kernel."""
+    """A new folder of mode 0700, held by a lock while this process has it.
 
-    def __init__(self, name: str | None = None) -> None:
+    `name` is for a restarted kernel, `within` for one of a template's forks, whose folders lie in the template's own.
+    """
+
+    def __init__(self, name: str | None = None, within: RunFolder | None = None) -> None:
         # The path must stay far below the 107 bytes that a Unix socket's address can hold.
-        self.path = _parent() / (name or secrets.token_hex(4))
+        self.path: Path = (within.path if within else _parent()) / (name or secrets.token_hex(4))
         self.path.mkdir(mode=0o700)
         self._lock: int | None = None
         if sys.platform != "win32":

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
 
 from autograder.errors import SandboxError
 from autograder.sandbox.box import Box
@@ -24,6 +25,7 @@ from autograder.sandbox.folder import remove_stale
 from autograder.sandbox.policy import POLL_S
 from autograder.sandbox.tree import usage
 
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
@@ -32,7 +34,7 @@ class Keeper:
 
     def __init__(self) -> None:
         self._boxes: list[Box] = []
-        self._inbox: SimpleQueue[tuple[Callable[[], Box], Future[Box]]] = SimpleQueue()
+        self._inbox: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
         self._wake, self._bell = socket.socketpair()
         self._wake.setblocking(False)
         self._bell.setblocking(False)
@@ -41,7 +43,11 @@ class Keeper:
 
     def start(self, make: Callable[[], Box]) -> Future[Box]:
         """Have the thread call `make`, which starts a box, and watch that box from then on."""
-        future: Future[Box] = Future()
+        return self.call(make)
+
+    def call(self, make: Callable[[], T]) -> Future[T]:
+        """Have the thread call `make`; what it starts lives as long as the thread."""
+        future: Future[T] = Future()
         self._inbox.put((make, future))
         self.ring()
         return future
@@ -80,6 +86,9 @@ class Keeper:
                 box = make()
             except BaseException as error:
                 future.set_exception(error)
+                continue
+            if not isinstance(box, Box):
+                future.set_result(box)
                 continue
             if box.exit_descriptor is not None:
                 selector.register(box.exit_descriptor, selectors.EVENT_READ)

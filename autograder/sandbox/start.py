@@ -15,15 +15,18 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from autograder.errors import SandboxError, SandboxUnavailable
 from autograder.sandbox import bwrap, seccomp
 from autograder.sandbox.box import Box
+from autograder.sandbox.descriptors import sealed
 from autograder.sandbox.folder import RunFolder
 from autograder.sandbox.keeper import keeper
 from autograder.sandbox.policy import Limits, environment
 from autograder.sandbox.users import throw_away_user
 from autograder.sandbox.view import view
+from autograder.sandbox.warm import Template
 
 BUILD_S = 10
 """Building a box takes some 5 ms; a machine that needs longer than this is not usable."""
@@ -79,10 +82,7 @@ def _boxed(order: Order) -> Box:
     paths = bwrap.programs()
     shown = view()
     user_id = throw_away_user() if bwrap.is_root() else None
-    if user_id is not None:
-        os.chown(folder.path, user_id, user_id)
-        for entry in os.scandir(folder.path):
-            os.chown(entry.path, user_id, user_id, follow_symlinks=False)
+    _give_away(folder, user_id)
     descriptors: list[int] = []  # handed to bubblewrap, which reads them once
 
     def hand_over(data: bytes) -> int:
@@ -125,7 +125,47 @@ def _boxed(order: Order) -> Box:
         os.close(info)
     if first is None:
         raise _refusal(process, output)
-    return Box(process, first, output, folder, limits, user_id, boxed=True)
+    return Box(process, os.pidfd_open(first), output, folder, limits, user_id, boxed=True)
+
+
+def start_fork(
+    template: Template,
+    folder: RunFolder,
+    limits: Limits,
+    given: Mapping[str, Any],
+    *,
+    variables: Mapping[str, str] | None = None,
+) -> Future[Box]:
+    """Have the template fork what `given` says (see `autograder.template.process`); its run folder lies in the template's.
+
+    The run folder is deleted when the box has ended, and also when it could not be started.
+
+    Raises (in the future):
+        SandboxError: the template is gone, or does not answer.
+    """
+
+    def make() -> Box:
+        output, output_end = os.pipe()
+        try:
+            _give_away(folder, template.user_id)
+            fork = template.fork(folder, limits, given, variables or {}, output_end)
+        except BaseException:
+            os.close(output)
+            folder.remove()
+            raise
+        finally:
+            os.close(output_end)
+        os.set_blocking(output, False)
+        return Box(fork, fork.handle, output, folder, limits, template.user_id, boxed=True)
+
+    return keeper().start(make)
+
+
+def _give_away(folder: RunFolder, user_id: int | None) -> None:
+    if user_id is not None:
+        os.chown(folder.path, user_id, user_id)
+        for entry in os.scandir(folder.path):
+            os.chown(entry.path, user_id, user_id, follow_symlinks=False)
 
 
 def _first_process(info: int) -> int | None:
@@ -181,12 +221,3 @@ def _unboxed(order: Order) -> Box:
         start_new_session=True,
     )
     return Box(process, None, None, order.folder, order.limits, None, boxed=False)
-
-
-def sealed(data: bytes) -> int:
-    """A file descriptor that holds `data`, at its start, for a child to read once."""
-    descriptor = os.memfd_create("handed-over")
-    with os.fdopen(os.dup(descriptor), "wb") as file:
-        file.write(data)
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor

@@ -20,7 +20,7 @@ from autograder.errors import SandboxError
 PACKAGE_PATH = "/opt/autograder"
 """Where the box finds the package `autograder`, cut down to PACKAGE_PARTS."""
 
-PACKAGE_PARTS = ("__init__.py", "errors.py", "trace", "probe", "checks", "practice", "student.py")
+PACKAGE_PARTS = ("__init__.py", "errors.py", "trace", "probe", "checks", "practice", "student.py", "template")
 
 SYSTEM_PARTS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32", "libexec", "share")
 """Of /usr; neither /usr/local nor /usr/src, where people keep things of their own."""

@@ -107,7 +107,7 @@ NUMERICS = (
         "epsilon", (VAR, "var = ((x - mean) ** 2).mean(dim=0) + eps"),
     ),
     in_backward(
-        "eps-argument-ignored", "numerics", "The argument eps is ignored; 1e-5 is written into the code",
+        "eps-argument-ignored", "numerics", "The argument eps is never used",
         "Right at the default, wrong for every other eps.",
         "Call the function with eps=0.5: which line of yours learns about it?",
         "epsilon", (INV_STD, "inv_std = 1 / torch.sqrt(var + 1e-5)"),

@@ -69,7 +69,7 @@ EPS = (
     *in_layers(
         "eps-argument-ignored",
         "training",
-        "The constructor's eps is ignored; 1e-5 is written into the code",
+        "The constructor's eps is never used",
         "Right at the default, wrong for every other eps.",
         "Build the layer with eps=0.5: which line of yours learns about it?",
         "epsilon",

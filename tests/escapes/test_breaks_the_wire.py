@@ -13,7 +13,7 @@ sockets = []
 for name in os.listdir("/proc/self/fd"):
     try:
         connection = socket.socket(fileno=os.dup(int(name)))
-        if connection.family == socket.AF_UNIX and connection.getsockname().startswith("/tmp/autograder"):
+        if connection.family == socket.AF_UNIX and connection.getsockname().startswith(("/tmp/autograder", "/opt/box")):
             sockets.append((int(name), connection))
         else:
             connection.close()

@@ -2,6 +2,8 @@
 
 import pytest
 
+from autograder.template.nest import landlock_version
+
 pytestmark = pytest.mark.sandbox
 
 SOURCE = """
@@ -14,6 +16,9 @@ for number in range(10000):
 
 
 def test_a_stranger_in_the_run_folder_ends_the_box(attack):
-    """Found at the next look, a tenth of a second later at most; the folder is removed."""
+    """Found at the next look, a tenth of a second later at most; a fork of the template may make sockets there and no files."""
     outcome = attack(SOURCE)
-    assert outcome.cause == "folder"
+    if attack.rung == "warm" and landlock_version():
+        assert outcome.lines[-1].startswith("PermissionError")
+    else:
+        assert outcome.cause == "folder"

@@ -60,7 +60,7 @@ class FakeKernel:
     async def ask(self, source: str, **_: object) -> Answer:
         """Run our own question here."""
         assert self.alive, "a dead kernel was asked"
-        if source == READY:
+        if source.startswith(READY):
             return Answer("ok", dump_traces([]), None, "") if self.starts else Answer("dead", None, None, "It is ill.")
         if self.reply is not None:
             return Answer("ok", self.reply, None, "")

@@ -118,8 +118,10 @@ def test_an_answer_that_no_message_can_carry_is_refused_before_asking():
         question("1", max_bytes=60 * 2**20)
 
 
-def test_several_sessions_share_one_loop():
-    """Four kernels at once, each with its own names and, built by root, its own user."""
+@pytest.mark.parametrize("rung", ["warm", "cold"])
+def test_several_sessions_share_one_loop(rung, monkeypatch):
+    """Four kernels at once, each with its own names and, built by root, a throw-away user; cold ones have one each."""
+    monkeypatch.setenv("AUTOGRADER_KERNELS", rung)
 
     async def one(number):
         async with KernelSession(LIMITS) as session:
@@ -133,7 +135,7 @@ def test_several_sessions_share_one_loop():
     results = asyncio.run(all_of_them())
     assert [words[0] for words, _ in results] == ["0", "1", "2", "3"]
     if os.geteuid() == 0:
-        assert len({words[1] for words, _ in results}) == 4
+        assert len({words[1] for words, _ in results}) == (1 if rung == "warm" else 4)
         assert all(int(words[1]) == user for words, user in results)
 
 
@@ -164,9 +166,11 @@ def test_nothing_is_left_after_an_exception():
     assert not kept[0].path.exists()
 
 
-@pytest.mark.parametrize("after_s", [0.0, 0.02, 0.2, 1.5])
-def test_nothing_is_left_after_a_cancellation(after_s):
+@pytest.mark.parametrize("rung", ["warm", "cold"])
+@pytest.mark.parametrize("after_s", [0.0, 0.02, 0.1, 0.2, 0.4, 1.5])
+def test_nothing_is_left_after_a_cancellation(after_s, rung, monkeypatch):
     """Cancelled while it starts, connects or runs."""
+    monkeypatch.setenv("AUTOGRADER_KERNELS", rung)
     kept = []
 
     async def run():
@@ -208,6 +212,7 @@ def test_a_kernel_that_cannot_start_is_an_error_of_ours():
 
 def test_a_box_that_cannot_be_built_is_an_error_of_ours(monkeypatch):
     """bubblewrap's words are in the message; a mount that the machine forbids means that there is no sandbox."""
+    monkeypatch.setenv("AUTOGRADER_KERNELS", "cold")
     monkeypatch.setattr(bwrap, "options", lambda *a, **k: ["--ro-bind", "/no/such/folder", "/x"])
     with pytest.raises(SandboxError, match=r"no/such/folder.*autograder doctor"):
         cells("1")
@@ -221,6 +226,7 @@ def test_a_kernel_that_takes_too_long_to_start_is_an_error_of_ours():
 
 def test_without_bubblewrap_it_refuses(monkeypatch):
     """And says what to install."""
+    monkeypatch.setenv("AUTOGRADER_KERNELS", "cold")
     monkeypatch.setattr(bwrap.shutil, "which", lambda name, path: None)
     with pytest.raises(SandboxUnavailable, match="apt install bubblewrap"):
         cells("1")

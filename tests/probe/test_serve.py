@@ -55,5 +55,5 @@ def test_a_request_defines_nothing(shown: list[dict[str, Any]]) -> None:
 
 def test_ready_says_so(shown: list[dict[str, Any]]) -> None:
     """An empty reply, once everything is loaded."""
-    exec(serve.READY, {})
+    exec(serve.get_ready(5), {})
     assert load_traces(base64.b64decode(shown[0][serve.MIME])) == ()

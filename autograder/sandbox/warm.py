@@ -1,0 +1,194 @@
+"""The grader's end of a template: a warm process in a box that forks a fenced-off kernel for each request.
+
+Theory of operation. One template per grader process, started and spoken to by the keeper's thread alone, so nothing is locked. A
+request goes over a socket that carries whole messages; the answer brings a pidfd, through which the fork is watched and ended,
+so that no reused process id is ever meant. All run folders of its forks lie in one folder, since a box can be shown no new one
+later; a fork sees only its own. When the template is gone, so are its forks, and the next caller makes another.
+"""
+
+from __future__ import annotations
+
+import array
+import itertools
+import json
+import os
+import select
+import socket
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from autograder.errors import SandboxError
+from autograder.sandbox import bwrap, seccomp
+from autograder.sandbox.descriptors import pid_of, sealed
+from autograder.sandbox.folder import RunFolder
+from autograder.sandbox.policy import HOME, SHARED_MEMORY_MB, Limits, environment, rlimits
+from autograder.sandbox.users import throw_away_user
+from autograder.sandbox.view import view
+
+ANSWER_S = 20
+"""A fork takes some 10 ms; a template that needs longer than this is given up."""
+
+LARGEST_MESSAGE = 65536
+
+
+@dataclass(frozen=True)
+class Fence:
+    """What a fork is told about its world; see `autograder.template.nest.Fence`, which this mirrors."""
+
+    folders: str
+    name: str
+    place: str
+    rlimits: Mapping[str, int]
+    scratch_mb: int
+    shared_memory_mb: int
+    home: str
+
+
+class Fork:
+    """A process that the template made, with as much of `subprocess.Popen` as a box needs."""
+
+    def __init__(self, template: Template, number: int, pid: int, handle: int) -> None:
+        self._template, self._number = template, number
+        self.pid = pid
+        self.handle = handle
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the exit code, 128 and the number for a signal (as bubblewrap says it), or None while it runs."""
+        if self.returncode is None and select.select([self.handle], [], [], 0)[0]:
+            self.returncode = self._template.code_of(self._number)
+        return self.returncode
+
+    def kill(self) -> None:
+        """Nothing: the box ends it through the pidfd."""
+
+
+class Template:
+    """A running template; `start` must be called by a thread that lives as long as the process."""
+
+    def __init__(self, preload: Sequence[str]) -> None:
+        self.user_id = throw_away_user() if bwrap.is_root() else None
+        self.folder = RunFolder()
+        self.landlock = 0
+        self._codes: dict[int, int] = {}
+        self._numbers = itertools.count()
+        self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            self._process = self._started(theirs, preload)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            theirs.close()
+
+    def _started(self, theirs: socket.socket, preload: Sequence[str]) -> subprocess.Popen[bytes]:
+        paths, shown = bwrap.programs(), view()
+        if self.user_id is not None:
+            os.chown(self.folder.path, self.user_id, self.user_id)
+        words = bwrap.template_options(shown, str(self.folder.path), user_id=self.user_id)
+        program = sealed(seccomp.program())
+        options = sealed("\0".join(words).encode())
+        argv = [shown.python, "-m", "autograder.template.process", str(theirs.fileno()), str(program), *preload]
+        command = [paths.bwrap, "--args", str(options), "--"]
+        command += bwrap.template_inner(argv, paths, user_id=self.user_id)
+        try:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                pass_fds=[theirs.fileno(), program, options],
+                env=environment(shown.path, shown.python_path),
+                cwd="/",
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise SandboxError(f"bubblewrap could not be started: {error}.") from error
+        finally:
+            os.close(program)
+            os.close(options)
+
+    @property
+    def alive(self) -> bool:
+        """False once the template is gone, and all its forks with it."""
+        return self._process.poll() is None
+
+    def wait_until_ready(self, within_s: float) -> None:
+        """Wait until everything is imported.
+
+        Raises:
+            SandboxError: it ended, or took longer.
+        """
+        if select.select([self._link], [], [], within_s)[0]:
+            with suppress(OSError, ValueError, KeyError):
+                self.landlock = int(json.loads(self._link.recv(LARGEST_MESSAGE))["landlock"])
+                return
+        self._process.kill()
+        said = self._process.communicate()[1].decode("utf-8", "replace").strip()
+        raise SandboxError(f"The warm template did not start: {said[-2000:] or f'no word after {within_s:g} s'}")
+
+    def fork(
+        self,
+        folder: RunFolder,
+        limits: Limits,
+        given: Mapping[str, Any],
+        variables: Mapping[str, str],
+        output: int,
+    ) -> Fork:
+        """Have a fork made: `given` is what it runs, `output` the descriptor that it writes its standard error to.
+
+        Raises:
+            SandboxError: the template is gone, or does not answer.
+        """
+        number = next(self._numbers)
+        bounds = (rlimits(limits), limits.scratch_mb, SHARED_MEMORY_MB, HOME)
+        fence = Fence(bwrap.TEMPLATE_FOLDERS, folder.path.name, bwrap.TEMPLATE_PLACE, *bounds)
+        request = json.dumps({"id": number, "fence": asdict(fence), "variables": dict(variables)}).encode()
+        content = sealed(json.dumps(given).encode())
+        try:
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [output, content]))]
+            self._link.sendmsg([request], rights)
+            while True:
+                if not select.select([self._link], [], [], ANSWER_S)[0]:
+                    raise SandboxError(f"The warm template did not answer within {ANSWER_S} s.")
+                answer, handle = self._receive()
+                if answer.get("request") == number and handle is not None:
+                    return Fork(self, int(answer["started"]), pid_of(handle), handle)
+        except OSError as error:
+            raise SandboxError(f"The warm template is gone: {error}.") from error
+        finally:
+            os.close(content)
+
+    def code_of(self, number: int) -> int | None:
+        """Return how a process that is gone ended, as soon as the template has told, for which it is given a moment."""
+        while number not in self._codes and select.select([self._link], [], [], 0.005)[0]:
+            try:
+                self._receive()
+            except OSError:
+                return 128 + 9  # it went down with the template
+        code = self._codes.pop(number, None)
+        return code if code is None or code >= 0 else 128 - code
+
+    def _receive(self) -> tuple[dict[str, Any], int | None]:
+        message, ancillary, _, _ = self._link.recvmsg(LARGEST_MESSAGE, socket.CMSG_SPACE(4))
+        if not message:
+            raise ConnectionError("it closed its end")
+        handles = array.array("i")
+        for level, kind, data in ancillary:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                handles.frombytes(data[: len(data) - len(data) % handles.itemsize])
+        answer = dict(json.loads(message))
+        if "ended" in answer:
+            self._codes[int(answer["ended"])] = int(answer["code"])
+        return answer, handles[0] if handles else None
+
+    def close(self) -> None:
+        """End it, and every fork that still runs."""
+        self._link.close()
+        if hasattr(self, "_process"):
+            self._process.kill()
+            self._process.wait()
+        self.folder.remove()

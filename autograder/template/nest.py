@@ -1,0 +1,137 @@
+"""The fence that a fork of the template puts around itself before any student code: `enter` never returns half done.
+
+Theory of operation. The template runs in a bubblewrap box that shows programs and packages, read-only. A fork of it makes a world
+of its own inside: namespaces for users, mounts, processes, network, IPC, host name and cgroups; a /proc of its own, empty
+/tmp and /dev/shm of bounded size, and of all run folders only its own. Then it gives up what it needed for that, in this order:
+limits, capabilities, the right to gain privileges, the file system (Landlock, where the kernel has it), and last the system calls.
+Anything that fails on the way raises, and the caller ends the fork: a kernel with half a fence must not start. What it is not: a
+way to choose what is forbidden; limits and the filter of system calls come from the grader as data.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+NEW = 0x10000000 | 0x00020000 | 0x20000000 | 0x40000000 | 0x08000000 | 0x04000000 | 0x02000000
+"""user, mount, process, network, IPC, host name, cgroup namespaces, for unshare(2)"""
+
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 4096, 16384, 1 << 18
+PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_CAP_AMBIENT = 38, 22, 24, 47
+LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446  # the same numbers on every processor
+
+# Landlock's rights on files, in the order of their bits; the last three came with later versions of it.
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, REMOVE_DIR, REMOVE_FILE = (1 << bit for bit in range(6))
+MAKE_SOCK, TRUNCATE, IOCTL_DEV = 1 << 9, 1 << 14, 1 << 15
+RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1}  # by version; from 5 on, ioctl on devices as well
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class Fence:
+    """Where all run folders lie in the template's box, which of them is this kernel's, where it must appear, and the bounds."""
+
+    folders: str
+    name: str
+    place: str
+    rlimits: Mapping[str, int]
+    scratch_mb: int
+    shared_memory_mb: int
+    home: str
+
+
+def apart(user_id: int, group_id: int) -> None:
+    """Leave the template's world; the next fork is process 1 of the new one."""
+    _check(_libc.unshare(NEW), "unshare")
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{user_id} {user_id} 1")
+    Path("/proc/self/gid_map").write_text(f"{group_id} {group_id} 1")
+
+
+def enter(fence: Fence, program: bytes) -> None:
+    """Build the new world's view and give up everything; `program` is the compiled filter of system calls."""
+    _mount("none", "/", None, MS_REC | MS_PRIVATE)
+    _mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV)
+    mega = 1024 * 1024
+    _mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, f"size={fence.shared_memory_mb * mega},mode=1777")
+    _mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, f"size={fence.scratch_mb * mega},mode=1777")
+    os.umask(0o022)
+    os.makedirs(fence.home, 0o777)
+    _mount(f"{fence.folders}/{fence.name}", fence.place, None, MS_BIND)
+    # The other kernels' folders: nothing is left of them.
+    _mount("tmpfs", fence.folders, "tmpfs", MS_NOSUID | MS_NODEV | MS_RDONLY, "size=4096,mode=0555")
+    os.chdir(fence.home)
+    for name, value in fence.rlimits.items():
+        resource.setrlimit(getattr(resource, f"RLIMIT_{name.upper()}"), (value, value))
+    _drop_capabilities()
+    _check(_libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no new privileges")
+    _landlock(fence)
+    _filter(program)
+
+
+def landlock_version() -> int:
+    """The version of Landlock that this kernel speaks; 0 for none."""
+    return max(0, int(_libc.syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)))
+
+
+def _mount(source: str, place: str, kind: str | None, flags: int, data: str | None = None) -> None:
+    words = [None if text is None else text.encode() for text in (source, place, kind)]
+    options = None if data is None else data.encode()
+    _check(_libc.mount(*words, ctypes.c_ulong(flags), options), f"mount {place}")
+
+
+def _drop_capabilities() -> None:
+    last = int(Path("/proc/sys/kernel/cap_last_cap").read_text())
+    for capability in range(last + 1):
+        _check(_libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0), "drop a capability")
+    _check(_libc.prctl(PR_CAP_AMBIENT, 4, 0, 0, 0), "clear ambient capabilities")
+    header = ctypes.create_string_buffer(struct.pack("Ii", 0x20080522, 0))
+    _check(_libc.capset(header, ctypes.create_string_buffer(24)), "capset")  # effective, permitted, inheritable: none
+
+
+def _landlock(fence: Fence) -> None:
+    version = landlock_version()
+    if version == 0:
+        return  # the namespaces are the fence; this is a second one
+    every = RIGHTS[min(version, 3)] | (IOCTL_DEV if version >= 5 else 0)
+    attributes = ctypes.create_string_buffer(struct.pack("Q", every))
+    rules = _check(_libc.syscall(LANDLOCK_CREATE, attributes, ctypes.c_size_t(8), 0), "landlock")
+    reading = EXECUTE | READ_FILE | READ_DIR
+    allowed = {
+        "/": reading,
+        "/tmp": every,
+        "/dev/shm": every,
+        "/dev": reading | WRITE_FILE | IOCTL_DEV,
+        "/proc": reading | WRITE_FILE,
+        fence.place: READ_FILE | READ_DIR | MAKE_SOCK,  # its sockets may be made, and nothing be put in their place
+    }
+    for path, rights in allowed.items():
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        rule = ctypes.create_string_buffer(struct.pack("=Qi", rights & every, descriptor))
+        _check(_libc.syscall(LANDLOCK_ADD, rules, 1, rule, 0), f"landlock {path}")
+        os.close(descriptor)
+    _check(_libc.syscall(LANDLOCK_RESTRICT, rules, 0), "landlock")
+    os.close(rules)
+
+
+def _filter(program: bytes) -> None:
+    instructions = ctypes.create_string_buffer(program, len(program))
+
+    class Program(ctypes.Structure):
+        _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+    filled = Program(len(program) // 8, ctypes.addressof(instructions))
+    _check(_libc.prctl(PR_SET_SECCOMP, 2, ctypes.byref(filled), 0, 0), "filter of system calls")
+
+
+def _check(result: int, what: str) -> int:
+    if result < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"{what}: {os.strerror(error)}")
+    return result

@@ -1,0 +1,213 @@
+"""The template: one process with everything imported, which forks a fenced-off kernel for each request it is sent.
+
+Started as `python -m autograder.template.process SOCKET PROGRAM MODULE...` in a box: the numbers of two file descriptors (a
+socket, and the compiled filter of system calls), and what to import. Each message on the socket is one request, a JSON object with
+two descriptors: standard error, and a file with what to run. It answers with the process id it sees and a pidfd, and later
+with how that process ended. It has one thread for life, since a fork copies no other; it holds no secret, since every fork has
+a copy of its memory; and it runs no code of a student's: that happens in the fork, behind the fence.
+"""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import gc
+import importlib
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+from autograder.template.nest import Fence, apart, enter, landlock_version
+
+PR_SET_CHILD_SUBREAPER = 36
+LARGEST_REQUEST = 65536
+IDLE_S = 0.3
+CONNECTION_FILE = "/tmp/kernel.json"
+KERNEL = "import ipykernel.kernelapp as k; app = k.IPKernelApp.instance(); app.initialize({words!r}); app.start()"
+
+
+def main(link_number: int, program_number: int, preload: list[str]) -> None:
+    """Warm up, say so, and serve until the other end is closed."""
+    link = socket.socket(fileno=link_number)
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # the end of every fork is told to this process
+    with os.fdopen(program_number, "rb") as file:
+        program = file.read()
+    _warm_up(preload)
+    ended, rung = os.pipe()
+    os.set_blocking(rung, False)
+    signal.set_wakeup_fd(rung, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    threads = len(os.listdir("/proc/self/task"))
+    if threads != 1:
+        sys.exit(f"The template has {threads} threads after warming up; a fork would copy one of them and hang.")
+    link.send(json.dumps({"ready": True, "landlock": landlock_version()}).encode())
+    training = False
+    while True:
+        watched: list[Any] = [link, ended]
+        waiting = select.select(watched, [], [], None if training else IDLE_S)[0]
+        if not waiting:
+            training = True  # nobody waits: now is the time for what only some notebooks need
+            _train_once()
+        if ended in waiting:
+            os.read(ended, 4096)
+            _report_ends(link)
+        if link in waiting and not _serve(link, program):
+            return
+
+
+def _warm_up(modules: list[str]) -> None:
+    """Import what every notebook imports."""
+    for name in modules:
+        importlib.import_module(name)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+    gc.collect()
+    gc.freeze()  # a fork that collects garbage would otherwise copy every page
+
+
+def _train_once() -> None:
+    """One step of training: torch imports half of itself when the first optimizer is made."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None:
+        return
+    weight = torch.ones(2, requires_grad=True)
+    for make in (torch.optim.SGD, torch.optim.Adam):
+        optimizer = make([weight], lr=0.1)
+        weight.square().sum().backward()
+        optimizer.step()
+    del weight, optimizer
+    gc.collect()
+    gc.freeze()
+
+
+def _serve(link: socket.socket, program: bytes) -> bool:
+    """Fork for one request and answer it; False when there will be no more."""
+    message, ancillary, _, _ = link.recvmsg(LARGEST_REQUEST, socket.CMSG_SPACE(2 * 4))
+    if not message:
+        return False
+    descriptors = array.array("i")
+    for level, kind, data in ancillary:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
+    request = json.loads(message)
+    process = _fork(request, list(descriptors), program)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    handle = os.pidfd_open(process)
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [handle]))]
+    link.sendmsg([json.dumps({"started": process, "request": request["id"]}).encode()], rights)
+    os.close(handle)
+    return True
+
+
+def _fork(request: Mapping[str, Any], descriptors: list[int], program: bytes) -> int:
+    """Return the id of a new process 1 of a world of its own, which never comes back here."""
+    reader, writer = os.pipe()
+    middle = os.fork()
+    if middle == 0:
+        # The one in the middle is still outside; it only opens the new world and makes its first process.
+        try:
+            apart(os.getuid(), os.getgid())
+            child = os.fork()
+            if child == 0:
+                _become(request, descriptors, program)
+            os.write(writer, str(child).encode())
+        except BaseException:
+            os.dup2(descriptors[0], 2)
+            traceback.print_exc()
+        finally:
+            os._exit(0)
+    os.close(writer)
+    said = os.read(reader, 64)
+    os.close(reader)
+    os.waitpid(middle, 0)
+    if not said:  # the message with the reason is on its way; the request ends like a process that failed at once
+        failed = os.fork()
+        if failed == 0:
+            os._exit(125)
+        return failed
+    return int(said)
+
+
+def _become(request: Mapping[str, Any], descriptors: list[int], program: bytes) -> None:
+    """Be the kernel, or the program, of a request; ends the process."""
+    code = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.dup2(descriptors[0], 1)
+        os.dup2(descriptors[0], 2)
+        os.lseek(descriptors[1], 0, os.SEEK_SET)
+        with os.fdopen(os.dup(descriptors[1]), "rb") as file:
+            given = json.load(file)
+        os.closerange(3, 1024)
+        os.setsid()
+        fence = Fence(**request["fence"])
+        enter(fence, program)
+        _leave_process_1()
+        os.environ.update(request["variables"])
+        for name, text in given["files"].items():
+            os.makedirs(os.path.dirname(os.path.join(fence.home, name)), exist_ok=True)
+            with open(os.path.join(fence.home, name), "wb") as file:
+                file.write(bytes.fromhex(text))
+        _run(given)
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(code)
+
+
+def _leave_process_1() -> None:
+    """Go on as process 2, as in a box of its own: process 1 does not die of a signal that it sends itself.
+
+    Process 1 waits, and ends as the other does: with its code, or with 128 and the number of its signal.
+    """
+    child = os.fork()
+    while child:
+        process, status = os.wait()
+        if process == child:
+            code = os.waitstatus_to_exitcode(status)
+            os._exit(code if code >= 0 else 128 - code)
+
+
+def _run(given: Mapping[str, Any]) -> None:
+    if given["connection"] is not None:
+        with open(CONNECTION_FILE, "w") as file:
+            json.dump(given["connection"], file)
+        words = ["-f", CONNECTION_FILE, *given["arguments"]]
+        sys.argv = ["ipykernel_launcher", *words]
+        exec(KERNEL.format(words=words), {"__name__": "__kernel__"})
+        return
+    sys.argv = ["-c", *given["arguments"]]
+    path = os.path.join("/tmp", "program.py")
+    with open(path, "w") as file:
+        file.write(given["source"])
+    runpy.run_path(path, run_name="__main__")
+
+
+def _report_ends(link: socket.socket) -> None:
+    """Tell of every child that is gone; the children of dead kernels end up here, too, and nobody asks for them."""
+    while True:
+        try:
+            process, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if process == 0:
+            return
+        link.send(json.dumps({"ended": process, "code": os.waitstatus_to_exitcode(status)}).encode())
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])
