@@ -56,6 +56,7 @@ def _settle(given: argparse.Namespace) -> None:
 
     from autograder.errors import UsageError
 
+    given.asked_seed = given.seed
     if given.seed is None:
         given.seed = secrets.randbelow(1 << 31)
     if not 0 <= given.seed < 1 << 63:
@@ -87,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     graded.add_argument("lab", metavar="LAB", help="the lab's name, as lab01_batch_norm")
     graded.add_argument("--student", action="append", metavar="ID", help="only this one (may be repeated)")
     graded.add_argument("--jobs", type=int, metavar="N", help="how many at a time (the number of processors)")
+    graded.add_argument("--again", action="store_true", help="grade unchanged submissions anew, too")
     _shared(graded)
 
     commands.add_parser("labs", help="make the students' notebooks, check that they are fresh, or lint", add_help=False)

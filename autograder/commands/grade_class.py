@@ -11,18 +11,17 @@ import json
 import os
 import re
 import sys
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
 
+from autograder.commands.class_table import print_class, progress_bar, summary
+from autograder.commands.ledger import Ledger, read_ledger
 from autograder.commands.limits import limits_of
-from autograder.errors import UsageError
+from autograder.errors import AutograderError, UsageError
 from autograder.grading.course import find_course, load_course_lab
 from autograder.grading.pool import Done, Work, grade_many, processes
 from autograder.grading.reading import notebook_in
@@ -39,7 +38,13 @@ def run(given: argparse.Namespace) -> int:
     course = find_course(given.course)
     lab = load_course_lab(course, given.lab)
     recorder = Recorder(course, lab.name)
-    works = _works(given, course, recorder)
+    ledger = read_ledger(course, lab.name)
+    if given.asked_seed is None and ledger.open_seed is not None:
+        given.seed = ledger.open_seed  # a run that was stopped goes on as it began
+    everyone = _works(given, course, recorder)
+    kept = _kept(given, course, recorder, ledger, everyone)
+    works = [work for work in everyone if work.student not in kept]
+    by_student = {work.student: work for work in works}
     if not given.no_sandbox:
         bwrap.programs()  # SandboxUnavailable now rather than once for every submission
     console = Console(stderr=given.json, soft_wrap=False)
@@ -49,10 +54,16 @@ def run(given: argparse.Namespace) -> int:
 
     def write() -> None:
         recorder.record(waiting)
+        for student in waiting:
+            ledger.note(by_student[student])
         waiting.clear()
+        ledger.save()
 
+    if not given.student:
+        ledger.open_seed = given.seed
+        ledger.save()
     jobs = given.jobs or os.cpu_count() or 1
-    with _progress(console) as progress:
+    with progress_bar(console) as progress:
         bar = progress.add_task(lab.name, total=len(works))
         for result in _twice(works, jobs):
             done[result.student] = result
@@ -62,13 +73,19 @@ def run(given: argparse.Namespace) -> int:
             if len(waiting) >= BATCH:
                 write()
             progress.advance(bar)
+        if not given.student and all(result.report for result in done.values()):
+            ledger.open_seed = None
         write()
-    reports = {student: done[student].report for student in sorted(done)}
+    reports = dict(sorted({**kept, **{s: d.report for s, d in done.items()}}.items()))
     troubles = {student: done[student].trouble for student in sorted(done) if done[student].trouble}
     if given.json:
-        print(json.dumps(_summary(lab.name, given.seed, reports, troubles), indent=1))
+        print(json.dumps(summary(lab.name, given.seed, reports, troubles), indent=1))
     else:
-        _print(console, course, recorder, given, {s: r for s, r in reports.items() if r is not None}, troubles)
+        print_class(console, course, recorder, given, {s: r for s, r in reports.items() if r is not None}, troubles)
+        if kept:
+            console.print(
+                f"{len(kept)} of them unchanged since they were graded, and not run again; --again grades them anew."
+            )
     for student, trouble in troubles.items():
         print(f"not graded: {student}: {trouble}", file=sys.stderr)
     return 3 if troubles else 0
@@ -78,13 +95,13 @@ def _twice(works: Sequence[Work], jobs: int) -> Iterator[Done]:
     """Grade all; what a pool that broke has left behind is graded once more, in a fresh one."""
     left = {work.student: work for work in works}
     for last in (False, True):
+        if not left:
+            return
         with processes(min(jobs, len(left))) as executor:
             for result in grade_many(list(left.values()), executor):
                 if result.graded is not None or not result.broken or last:
                     del left[result.student]
                     yield result
-        if not left:
-            return
 
 
 def _works(given: argparse.Namespace, course: Path, recorder: Recorder) -> list[Work]:
@@ -111,88 +128,29 @@ def _work(given: argparse.Namespace, course: Path, student: str, folder: Path) -
     return Work(str(course), given.lab, student, raw, why, given.seed, limits_of(given), not given.no_sandbox)
 
 
+def _kept(
+    given: argparse.Namespace, course: Path, recorder: Recorder, ledger: Ledger, works: Sequence[Work]
+) -> dict[str, Report | None]:
+    """Return the reports of those whose grade stands; nobody's where they are named, or all are to be graded again."""
+    if given.again or given.student:
+        return {}
+    recorded = recorder.scores()
+    kept: dict[str, Report | None] = {}
+    for work in works:
+        if work.student in recorded and ledger.is_unchanged(work, given.asked_seed):
+            with suppress(OSError, ValueError, TypeError, KeyError, AutograderError):
+                text = _report_path(course, work.lab, work.student).read_text(encoding="utf-8")
+                kept[work.student] = Report.from_json(json.loads(text))
+    return kept
+
+
 def _save(course: Path, report: Report) -> None:
-    folder = course / "reports" / report.lab
-    folder.mkdir(parents=True, exist_ok=True)
+    path = _report_path(course, report.lab, report.student)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(report.text(), encoding="utf-8")
+
+
+def _report_path(course: Path, lab: str, student: str) -> Path:
     # Who handed in is a folder's name; what a file name cannot hold is written as its number.
-    name = re.sub(r"[^\w.@+ -]", lambda found: f"%{ord(found[0]):02X}", report.student)
-    (folder / f"{name}.json").write_text(report.text(), encoding="utf-8")
-
-
-def _summary(lab: str, seed: int, reports: Mapping[str, Report | None], troubles: Mapping[str, str]) -> dict[str, Any]:
-    graded = [report for report in reports.values() if report is not None]
-    return {
-        "lab": lab,
-        "seed": seed,
-        "students": [
-            {"student": r.student, "points": r.points, "max_points": r.max_points, "wrong": list(_words(r))}
-            for r in graded
-        ],
-        "common_mistakes": [{"title": title, "students": count} for title, count in common(graded)],
-        "not_graded": dict(troubles),
-    }
-
-
-def common(reports: Sequence[Report], most: int = 3) -> list[tuple[str, int]]:
-    """Return the named mistakes that most students made, each counted once per student."""
-    counted: Counter[str] = Counter()
-    for report in reports:
-        counted.update({check.diagnosis.title for check in report.checks if check.diagnosis is not None})
-    return sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
-
-
-def _words(report: Report) -> tuple[str, ...]:
-    """A few words for what went wrong: the named mistakes, else the exercises that lost points."""
-    named = dict.fromkeys(check.diagnosis.title for check in report.checks if check.diagnosis is not None)
-    rest = dict.fromkeys(check.exercise for check in report.checks if not check.passed and check.diagnosis is None)
-    if report.points == 0 and report.notes:
-        return (report.notes[0],)
-    return (*named, *rest)
-
-
-def _print(
-    console: Console,
-    course: Path,
-    recorder: Recorder,
-    given: argparse.Namespace,
-    reports: Mapping[str, Report],
-    troubles: Mapping[str, str],
-) -> None:
-    table = Table(title=f"{given.lab}, seed {given.seed}", title_justify="left", show_edge=False, pad_edge=False)
-    table.add_column("student", no_wrap=True)
-    table.add_column("points", justify="right", no_wrap=True)
-    table.add_column("what went wrong", overflow="fold")
-    for student, report in reports.items():
-        words = _words(report)
-        told = "; ".join(words[:2]) + (f" and {len(words) - 2} more" if len(words) > 2 else "")
-        table.add_row(Text(student), f"{report.points:g}/{report.max_points:g}", Text(told or "-"))
-    for student in troubles:
-        table.add_row(Text(student), "-", Text("not graded: the grader failed, see below"))
-    console.print(table)
-    shared = common(list(reports.values()))
-    if shared:
-        console.print("\nThe most common mistakes:")
-        for title, count in shared:
-            console.print(Text(f"  {count} {'student' if count == 1 else 'students'}: {title}"))
-    console.print(Text(f"\nreports   {course / 'reports' / given.lab}\nfeedback  {recorder.feedback_root()}"))
-    if given.no_sandbox:
-        console.print("Graded WITHOUT a sandbox: student code could do anything; every report says so.")
-
-
-class _Rate(ProgressColumn):
-    """Submissions per minute so far."""
-
-    def render(self, task: Task) -> Text:
-        """Return the rate as text."""
-        return Text(f"{task.completed / task.elapsed * 60:.0f}/min" if task.completed and task.elapsed else "")
-
-
-def _progress(console: Console) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        _Rate(),
-        TimeRemainingColumn(),
-        console=console,
-    )
+    name = re.sub(r"[^\w.@+ -]", lambda found: f"%{ord(found[0]):02X}", student)
+    return course / "reports" / lab / f"{name}.json"

@@ -71,6 +71,17 @@ def graded(course_template: Path, tmp_path_factory: pytest.TempPathFactory) -> t
     return course, autograder(course, "grade", LAB, "--seed=7", "--cell=4", "--jobs=2")
 
 
+@pytest.fixture
+def own(course_template: Path, tmp_path: Path) -> Course:
+    """A course of two, for one test."""
+    root = tmp_path / "course"
+    shutil.copytree(course_template, root)
+    course = Course(root)
+    course.submit("ann", odd.solved())
+    course.submit("bob", odd.solved(double=SQUARED))
+    return course
+
+
 POINTS = {"ann": 5, "bob": 3, "cal": 3, "dee": 3, "eve": 2, "fay": 0, "gil": 5, "hal": 0, "ivo": 0}
 
 
@@ -174,3 +185,33 @@ def test_wrong_words_end_with_2_and_a_sentence(
     assert run.code == 2
     assert sentence in run.err
     assert "Traceback" not in run.err
+
+
+def stamps(course: Course) -> dict[str, int]:
+    """When each report was written."""
+    return {path.stem: path.stat().st_mtime_ns for path in (course.root / "reports" / LAB).glob("*.json")}
+
+
+def written(course: Course, *words: str) -> tuple[set[str], Run]:
+    """Whose report a run wrote, and the run."""
+    before = stamps(course)
+    run = autograder(course, "grade", LAB, "--cell=4", "--jobs=1", *words)
+    assert run.code == 0, run.err
+    return {student for student, stamp in stamps(course).items() if before.get(student) != stamp}, run
+
+
+def test_a_run_that_was_stopped_goes_on_and_what_is_unchanged_keeps_its_grade(own: Course) -> None:
+    """The rest meets the same scenarios; the table shows everyone; a word is enough to run all of it again."""
+    assert written(own, "--seed=7")[0] == {"ann", "bob"}
+    ledger = own.root / "reports" / f"{LAB}.ledger.json"
+    kept = json.loads(ledger.read_text())
+    del kept["entries"]["bob"]
+    ledger.write_text(json.dumps({**kept, "open_seed": 7}))
+    rest, run = written(own)
+    assert rest == {"bob"}
+    assert report(own, "bob")["seed"] == 7
+    assert "1 of them unchanged" in run.out
+    assert all(words in run.out for words in ("ann", "5/5", "bob", "3/5"))
+    assert json.loads(ledger.read_text())["open_seed"] is None
+    assert written(own, "--again")[0] == {"ann", "bob"}
+    assert report(own, "ann")["seed"] != 7

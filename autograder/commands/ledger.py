@@ -1,0 +1,85 @@
+"""What of a class is graded already: so that a run that was stopped goes on, and unchanged work is not run again.
+
+One file per lab, `reports/LAB.ledger.json`, rewritten whole whenever a batch stands in the gradebook. It decides nothing about
+points: a submission keeps its grade only when its bytes, the lab and the grader's own code, the limits and the sandbox are those
+of its report.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import autograder
+from autograder.grading.pool import Work
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a submission's report rests on."""
+
+    content: str  # SHA-256 of the submitted bytes, or of the sentence that says why there are none
+    version: str
+    limits: str
+    seed: int
+
+
+@dataclass
+class Ledger:
+    """The entries of one lab by student, and the seed of the last run while that is not finished."""
+
+    path: Path
+    version: str
+    entries: dict[str, Entry] = field(default_factory=dict)
+    open_seed: int | None = None
+
+    def is_unchanged(self, work: Work, seed: int | None) -> bool:
+        """Say whether a submission has its grade: nothing changed, and no other seed is asked for."""
+        entry = self.entries.get(work.student)
+        same = entry is not None and entry == self._entry(work, entry.seed)
+        return same and entry is not None and seed in (None, entry.seed)
+
+    def note(self, work: Work) -> None:
+        """Note that a submission's grade is recorded."""
+        self.entries[work.student] = self._entry(work, work.seed)
+
+    def save(self) -> None:
+        """Write the file; what was there is replaced in one step, so that a run may be stopped at any time."""
+        text = {
+            "open_seed": self.open_seed,
+            "entries": {student: asdict(entry) for student, entry in sorted(self.entries.items())},
+        }
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        new = self.path.with_suffix(".new")
+        new.write_text(json.dumps(text, indent=0), encoding="utf-8")
+        os.replace(new, self.path)
+
+    def _entry(self, work: Work, seed: int) -> Entry:
+        content = work.raw if work.raw is not None else work.unreadable.encode()
+        limits = json.dumps({**asdict(work.limits), "sandboxed": work.sandboxed}, sort_keys=True)
+        return Entry(hashlib.sha256(content).hexdigest(), self.version, limits, seed)
+
+
+def read_ledger(course: Path, lab: str) -> Ledger:
+    """Return the ledger of a lab; an empty one where there is none, or none that can be read."""
+    ledger = Ledger(course / "reports" / f"{lab}.ledger.json", version_of(course, lab))
+    try:
+        found = json.loads(ledger.path.read_text(encoding="utf-8"))
+        ledger.entries = {str(student): Entry(**entry) for student, entry in found["entries"].items()}
+        ledger.open_seed = found["open_seed"]
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        ledger.entries, ledger.open_seed = {}, None
+    return ledger
+
+
+def version_of(course: Path, lab: str) -> str:
+    """Return a digest of all that decides a grade: the released notebook, the lab's answers and checks, the grader."""
+    digest = hashlib.sha256()
+    package = Path(autograder.__file__).resolve().parent
+    for top in (course / "labs" / lab, course / "solutions" / lab, course / "solutions" / "reference", package):
+        for path in sorted([*top.rglob("*.py"), *top.rglob("*.ipynb")]):
+            digest.update(f"{path.relative_to(top)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
