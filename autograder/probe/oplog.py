@@ -42,8 +42,18 @@ class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.log = log
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        _note(self.log, str(func))
+        _note(self.log, _name_of(func))
         return func(*args, **(kwargs or {}))
+
+
+# TorchDispatchMode wraps the method so that torch.compile leaves it alone; that imports torch's compiler (a second) at the
+# first operator and costs half of the listening. Nothing is compiled while the probe listens.
+_Operators.__torch_dispatch__ = inspect.unwrap(_Operators.__torch_dispatch__)  # type: ignore[method-assign]
+
+
+@lru_cache(maxsize=4096)
+def _name_of(func: Any) -> str:
+    return str(func)
 
 
 class _Functions(TorchFunctionMode):
