@@ -7,6 +7,7 @@
 #             PYTEST_ARGS="-k name"  handed to pytest
 #             JOBS=2                 how many tests at a time
 #             PORT=8000              for `make serve`
+#             EDITION=student        for `make book` and `make serve`: without the solutions' page
 # pip's own variables (PIP_INDEX_URL, PIP_EXTRA_INDEX_URL, PIP_FIND_LINKS) are passed on.
 
 SHELL := /bin/bash
@@ -20,16 +21,17 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SYSTEM ?= soft
 PORT ?= 8000
+EDITION ?= full
 PYTEST_ARGS ?=
 JOBS ?= 2
 export PYTHON TORCH_INDEX
 # Two processes that each keep a thread for every core wait for one another; the tensors here are far too small to share.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup system demo test test-fast labs matrix bench book serve format lock clean distclean
+.PHONY: help setup system demo test test-fast labs matrix bench book experiments notebooks seed-map pdf serve format lock clean distclean
 
 help: ## Print this list
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## Make .venv and install everything (the first time: some minutes)
 
@@ -64,12 +66,25 @@ BENCH_ARGS ?=
 bench: setup ## Measure and print tables: how well the diagnosis reads other styles (some minutes)
 	$(BIN)/python -m bench.diagnosis $(BENCH_ARGS)
 
-book: setup ## Build the website into _build/html; a warning is an error
-	scripts/build-book.sh
+book: setup ## Build the website into _build/html (EDITION=student: without solutions); a warning is an error
+	EDITION=$(EDITION) scripts/build-book.sh
+
+EXPERIMENTS ?=
+experiments: setup ## Redo the book's experiments and their committed records (EXPERIMENTS="name ..." for some)
+	$(BIN)/python book/experiments $(EXPERIMENTS)
+
+# What a page is the only source of, made by the website's own extension.
+notebooks: setup ## Make the chapters' notebooks in book/notebooks, which Colab and Binder open
+	PYTHONPATH=book/_ext $(BIN)/python -c 'from course_site.notebooks import main; main()'
+
+seed-map: setup ## Write docs/seed-map.md: where each section of the first texts is answered
+	PYTHONPATH=book/_ext $(BIN)/python -c 'from course_site.seed_map import main; main()'
+
+pdf: book ## Print the whole book into one PDF below _build (needs Chromium)
+	$(BIN)/python scripts/pdf.py $(EDITION)
 
 serve: book ## Build the website and serve it on http://localhost:8000 (PORT=...)
-	@echo "The website: http://localhost:$(PORT)   (Ctrl-C ends it)"
-	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
+	@$(BIN)/python scripts/serve.py $(if $(filter student,$(EDITION)),_build/student/_build/html,_build/html) $(PORT)
 
 format: setup ## Rewrite the Python files in the house style
 	$(BIN)/ruff check --fix .

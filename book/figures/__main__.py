@@ -1,7 +1,8 @@
-"""Draw every figure of the book: `python book/figures FOLDER` writes one SVG per module into FOLDER.
+"""Draw the figures of the book: `python book/figures FOLDER [NAME ...]` writes one SVG per module into FOLDER.
 
 A figure is a module here with `draw() -> Figure`; its file name is the picture's. Modules whose name starts with
-an underscore are not figures. The site's build runs this file; pictures are not committed.
+an underscore are not figures. A figure of an experiment reads its record (`_record.py`) and measures nothing.
+The site's build runs this file for the pictures that are missing or old; pictures are not committed.
 """
 
 from __future__ import annotations
@@ -29,15 +30,21 @@ mpl.rcParams.update(
 )
 
 
-def main(folder: Path) -> None:
-    """Draw each figure into the folder, which is made if it is missing."""
+def main(folder: Path, wanted: list[str]) -> int:
+    """Draw the figures named, or all, into the folder, which is made if it is missing; return how many could not be drawn."""
     folder.mkdir(parents=True, exist_ok=True)
-    for script in sorted(Path(__file__).parent.glob("[a-z]*.py")):
-        figure = importlib.import_module(script.stem).draw()
-        figure.savefig(folder / f"{script.stem}.svg", metadata={"Date": None}, bbox_inches="tight")
+    failed = 0
+    for name in wanted or sorted(script.stem for script in Path(__file__).parent.glob("[a-z]*.py")):
+        try:
+            figure = importlib.import_module(name).draw()
+            figure.savefig(folder / f"{name}.svg", metadata={"Date": None}, bbox_inches="tight")
+        except Exception as error:  # the others can still be drawn
+            failed += 1
+            print(f"{name}.py could not be drawn: {type(error).__name__}: {error}", file=sys.stderr)
+    return failed
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("One folder is needed for the pictures: python book/figures FOLDER")
-    main(Path(sys.argv[1]))
+    if len(sys.argv) < 2:
+        sys.exit("A folder is needed for the pictures: python book/figures FOLDER [NAME ...]")
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]) > 0)

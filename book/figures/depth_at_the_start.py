@@ -3,46 +3,43 @@
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
-import torch
-import torch.nn.functional as F
-from _digits import STYLES
+import numpy as np
+from _record import record
+from _style import STYLES
 from matplotlib.figure import Figure
-from torch import Tensor
-
-DEPTH, WIDTH, SAMPLES, SEEDS = 50, 128, 128, 5
-
-
-def normalize(h: Tensor, kind: str) -> Tensor:
-    """Apply a layer without parameters to h, (N, C)."""
-    if kind == "batch norm":
-        return F.batch_norm(h, None, None, training=True)
-    return F.layer_norm(h, (WIDTH,)) if kind == "layer norm" else h
-
-
-def run(kind: str, seed: int) -> tuple[list[float], list[float]]:
-    """Return, per layer, the mean cosine of two samples and the norm of the weight's gradient."""
-    torch.manual_seed(seed)
-    h = torch.randn(SAMPLES, WIDTH)
-    weights, cosines = [], []
-    for _ in range(DEPTH):
-        weights.append((torch.randn(WIDTH, WIDTH) * (2 / WIDTH) ** 0.5).requires_grad_())
-        h = normalize(h @ weights[-1].mT, kind).relu()
-        unit = F.normalize(h.detach(), dim=1)
-        cosines.append(float(((unit @ unit.mT).sum() - SAMPLES) / (SAMPLES * (SAMPLES - 1))))
-    gradients = torch.autograd.grad((h * torch.randn_like(h)).sum(), weights)
-    return cosines, [g.norm().item() for g in gradients]
 
 
 def draw() -> Figure:
-    """Draw the cosine above and the gradient, relative to the last layer's, below."""
+    """Draw the cosine above and the gradient, relative to the last layer's, below; bars are standard deviations."""
+    values = record("depth_at_the_start")["values"]
+    layers = values["layers"]
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(4.5, 5), sharex=True, layout="constrained")
-    layers = range(1, DEPTH + 1)
     for kind in ("no norm", "layer norm", "batch norm"):
-        colour, line, _ = STYLES[kind]
-        runs = [run(kind, seed) for seed in range(SEEDS)]
-        top.plot(layers, torch.tensor([r[0] for r in runs]).mean(0), line, color=colour, linewidth=2, label=kind)
-        size = torch.tensor([r[1] for r in runs]).log().mean(0).exp()
-        bottom.semilogy(layers, size / size[-1], line, color=colour, linewidth=2)
+        colour, line, marker = STYLES[kind]
+        look = {"color": colour, "linewidth": 1.8, "markersize": 4, "capsize": 2.5}
+        cosine = np.array([run["cosine"] for run in values["kinds"][kind]])  # (seeds, layers)
+        top.errorbar(layers, cosine.mean(0), cosine.std(0, ddof=1), fmt=line + marker, label=kind, **look)
+        size = np.array([run["gradient"] for run in values["kinds"][kind]])
+        log = np.log10(size / size[:, -1:])
+        mean, spread = log.mean(0), log.std(0, ddof=1)
+        bottom.errorbar(
+            layers,
+            10**mean,
+            [10**mean - 10 ** (mean - spread), 10 ** (mean + spread) - 10**mean],
+            fmt=line + marker,
+            **look,
+        )
+    bottom.plot(
+        layers,
+        [np.sqrt(np.pi / (np.pi - 1)) ** (layers[-1] - k) for k in layers],
+        "-",
+        color="black",
+        linewidth=0.9,
+        zorder=3,
+        label="1.211 a layer",
+    )
+    bottom.set_yscale("log")
+    bottom.legend(fontsize=9.5)
     top.set_ylim(0, 1.05)
     top.set_ylabel("cosine of two inputs")
     top.legend(fontsize=9.5, loc="center right")

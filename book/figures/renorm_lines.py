@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import torch
-from _digits import STYLES
+from _style import STYLES
 from matplotlib.figure import Figure
 
 BATCH, BATCHES, MEAN, STD = 4, 25, 1.0, 2.0
