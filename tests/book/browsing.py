@@ -24,6 +24,10 @@ VIEWS = {
     "phone-light": (PHONE, "light"),
     "phone-dark": (PHONE, "dark"),
 }
+# The dark page has the light one's markup: only what depends on colours is looked at again.
+# Naming only violations halves the time, for axe would describe every element that passes.
+ALL_RULES = {"resultTypes": ["violations"]}
+OF_COLOURS = {**ALL_RULES, "runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
 # an error that MathJax shows; an unknown macro, which it prints in red; a formula that it did not recognize at all
 BROKEN_TEX = """() => [
     ...document.querySelectorAll("mjx-merror, [data-mjx-error], mjx-mtext[style*='red']"),
@@ -31,9 +35,14 @@ BROKEN_TEX = """() => [
 ].map(e => e.dataset.mjxError || e.textContent)"""
 
 
+# bytes, uncompressed, of the page and of all that it loaded but pictures
+WEIGHT = """() => ["navigation", "resource"].flatMap(t => performance.getEntriesByType(t))
+    .filter(entry => entry.initiatorType !== "img").reduce((sum, entry) => sum + entry.decodedBodySize, 0)"""
+
+
 @dataclass(frozen=True)
 class Visit:
-    """What was seen on one page in one view."""
+    """What was seen on one page at one width; the violations are those of the light and of the dark page."""
 
     outside: tuple[str, ...]
     console: tuple[str, ...]
@@ -42,6 +51,8 @@ class Visit:
     formulas: int
     violations: tuple[str, ...]
     overflow_px: int
+    weight: int
+    turned_dark: bool
 
 
 @contextmanager
@@ -78,12 +89,18 @@ def load(page: Page, url: str) -> None:
     page.evaluate("window.MathJax && MathJax.startup ? MathJax.startup.promise.then(() => 0) : 0")
 
 
-def visit_all(chromium: str, address: str, pages: list[str], view: str) -> dict[str, Visit]:
-    """Visit each page in one view."""
+def violations(page: Page, options: dict[str, object] = ALL_RULES) -> list[str]:
+    """Return what axe-core objects to."""
     from axe_playwright_python.sync_playwright import Axe
 
+    found = Axe().run(page, options=options).response["violations"]
+    return [f"{v['id']} ({v['impact']}): {node['html'][:200]}" for v in found for node in v["nodes"]]
+
+
+def visit_all(chromium: str, address: str, pages: list[str], width: str) -> dict[str, Visit]:
+    """Visit each page at one width, `desktop` or `phone`: in light, and then turned dark as the system turns dark."""
     seen = {}
-    with open_view(chromium, address, view) as (context, outside):
+    with open_view(chromium, address, f"{width}-light") as (context, outside):
         for path in pages:
             outside.clear()
             console: list[str] = []
@@ -94,15 +111,19 @@ def visit_all(chromium: str, address: str, pages: list[str], view: str) -> dict[
             page.on("response", lambda r, log=failed: log.append(f"{r.status} {r.url}") if r.status >= 400 else None)
             load(page, address + path)
             heard = tuple(outside), tuple(console), tuple(failed)  # before axe, which fetches style sheets anew
-            axe = Axe().run(page).response
+            weight = page.evaluate(WEIGHT)
+            overflow_px = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+            found = violations(page)
+            page.add_style_tag(content="* { transition: none !important }")  # or axe meets colours half way
+            page.emulate_media(color_scheme="dark")
             seen[path] = Visit(
                 *heard,
                 broken_tex=tuple(page.evaluate(BROKEN_TEX)),
                 formulas=page.locator("mjx-container").count(),
-                violations=tuple(
-                    f"{v['id']} ({v['impact']}): {node['html'][:200]}" for v in axe["violations"] for node in v["nodes"]
-                ),
-                overflow_px=page.evaluate("document.documentElement.scrollWidth - window.innerWidth"),
+                violations=(*found, *(f"in the dark: {v}" for v in violations(page, OF_COLOURS))),
+                overflow_px=overflow_px,
+                weight=weight,
+                turned_dark=page.evaluate("document.documentElement.dataset.theme") == "dark",
             )
             page.close()
     return seen

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 import yaml
-from browsing import VIEWS, Visit, load, open_view, visit_all
+from browsing import Visit, load, open_view, visit_all
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
@@ -18,10 +19,10 @@ PAGES = [
 CHAPTER = "book/mathematical-formulation.html"
 
 
-@pytest.fixture(scope="module", params=list(VIEWS))
+@pytest.fixture(scope="module", params=["desktop", "phone"])
 def visits(request: pytest.FixtureRequest, chromium: str, address: str) -> dict[str, Visit]:
-    """Return what was seen on every page, and on the search, in one view."""
-    return visit_all(chromium, address, [*PAGES, "search.html?q=variance"], request.param)
+    """Return what was seen on every page, on the search and on the page for a lost reader, at one width."""
+    return visit_all(chromium, address, [*PAGES, "search.html?q=variance", "404.html"], request.param)
 
 
 def gather(visits: dict[str, Visit], field: str) -> dict[str, object]:
@@ -49,11 +50,17 @@ def test_every_formula_is_set(visits):
 def test_axe_finds_no_violation(visits):
     """axe-core reports nothing, on any page, in light and dark, wide and narrow."""
     assert gather(visits, "violations") == {}
+    assert [page for page, visit in visits.items() if not visit.turned_dark] == ["404.html"]  # it has no switch
 
 
 def test_pages_do_not_scroll_sideways(visits):
     """A page fits its screen, down to 360 pixels; only code and wide formulas scroll, in their own boxes."""
     assert {page: v.overflow_px for page, v in visits.items() if v.overflow_px > 0} == {}
+
+
+def test_a_page_with_mathematics_stays_light(visits):
+    """A page's text with all that it needs, formulas' fonts included, weighs less than 2.3 MB uncompressed."""
+    assert {page: v.weight for page, v in visits.items() if v.formulas and v.weight >= 2_300_000} == {}
 
 
 def test_both_front_doors_show_the_landing_page(chromium, address):
@@ -97,10 +104,14 @@ def test_theme_switch_turns_the_page_dark(chromium, address):
 
 
 def test_search_finds_the_chapter(chromium, address):
-    """The search works from the site's own index."""
+    """A word typed into the search field of any page leads to the chapter, from the site's own index."""
     with open_view(chromium, address, "desktop-light") as (context, _):
         page = context.new_page()
-        load(page, address + "search.html?q=epsilon")
+        load(page, address + PAGES[1])
+        page.keyboard.press("Control+k")
+        page.keyboard.type("epsilon")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/search.html?q=epsilon*")
         page.locator("#search-results li a", has_text="Mathematical Formulation").first.wait_for()
 
 
@@ -129,3 +140,49 @@ def test_skip_link_is_the_first_stop(chromium, address):
         load(page, address + CHAPTER)
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.getAttribute('href')") == "#main-content"
+
+
+@pytest.mark.parametrize("page_name", [CHAPTER, "labs/lab01_batch_norm/lab01_batch_norm.html"])
+def test_page_downloads_as_a_notebook(chromium, address, page_name):
+    """The download menu opens, and hands out a notebook."""
+    with open_view(chromium, address, "desktop-light") as (context, _):
+        page = context.new_page()
+        load(page, address + page_name)
+        page.locator(".dropdown-download-buttons button").first.click()
+        with page.expect_download() as download:
+            page.locator(".dropdown-download-buttons a[href$='.ipynb']").first.click()
+        cells = json.loads(Path(download.value.path()).read_text("utf8"))["cells"]
+        assert len(cells) > 10
+
+
+def test_lost_reader_finds_the_way_back(chromium, address):
+    """An address that does not exist shows the site's page, at any depth, with links and search that lead on."""
+    with open_view(chromium, address, "phone-dark") as (context, _):
+        for lost in ("nothing", "book/no/such/page.html", "labs/lab99/lab99.html"):
+            page = context.new_page()
+            answer = page.goto(address + lost)
+            assert answer.status == 404
+            assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 30)"
+            page.get_by_role("link", name="Mathematical Formulation").click()
+            page.wait_for_url(f"{address}{CHAPTER}")
+            page.goto(address + lost)
+            page.get_by_role("searchbox").fill("epsilon")
+            page.get_by_role("button", name="Search").click()
+            page.wait_for_url(f"{address}search.html?q=epsilon")
+            page.close()
+
+
+def test_print_shows_the_text_alone(chromium, address):
+    """On paper there are no menus and buttons, every answer is open, and ink is dark on white even from a dark screen."""
+    with open_view(chromium, address, "desktop-dark") as (context, _):
+        page = context.new_page()
+        load(page, address + CHAPTER)
+        page.emulate_media(media="print", color_scheme="dark")
+        for part in (".bd-sidebar-primary", ".bd-sidebar-secondary", ".bd-header-article", ".prev-next-area"):
+            assert not page.locator(part).first.is_visible(), part
+        for answer in ("details.sd-dropdown p", "div.solution.dropdown p:not(.admonition-title)"):
+            assert page.locator(answer).first.is_visible(), answer
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        dark_ink = "rgb(0, 0, 0)"
+        assert page.locator(".bd-article p").first.evaluate("e => getComputedStyle(e).color") == dark_ink
+        assert page.locator("img.drawn").first.evaluate("e => getComputedStyle(e).filter") == "none"

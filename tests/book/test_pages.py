@@ -1,4 +1,4 @@
-"""Promises about the built pages that can be read from the files, without a browser."""
+"""Promises about the built pages, of both editions, that can be read from the files, without a browser."""
 
 from __future__ import annotations
 
@@ -61,6 +61,7 @@ ANCHORS = {
         "fair-comparison",
     ),
 }
+BASE = yaml.safe_load((ROOT / "_config.yml").read_text("utf8"))["html"]["baseurl"]
 RELATIONS = ("stylesheet", "preload", "icon", "shortcut icon")
 
 
@@ -107,9 +108,9 @@ def toc_entries() -> list[str]:
 
 
 def test_every_page_of_the_toc_is_built_and_nothing_else(pages):
-    """The site holds the pages of _toc.yml, the search, the index and the root's redirect."""
-    expected = {f"{entry}.html" for entry in toc_entries()} | {"index.html", "search.html", "genindex.html"}
-    assert set(pages) == expected
+    """The site holds the pages of _toc.yml, the search, the index, the root's redirect and the page for a lost reader."""
+    made = {"index.html", "search.html", "genindex.html", "404.html"}
+    assert set(pages) == {f"{entry}.html" for entry in toc_entries()} | made
 
 
 def test_both_front_doors_work(site, pages):
@@ -161,6 +162,73 @@ def test_a_text_page_with_mathematics_stays_light(site):
     assert sum(f.stat().st_size for f in files) + (site / name).stat().st_size < 2_300_000
 
 
+def meta(page: Path) -> dict[str, str]:
+    """Return the named and Open Graph tags of a page."""
+    tags = re.findall(r'<meta (?:property|name)="([^"]+)" content="([^"]*)"', page.read_text("utf8"))
+    return {name: html.unescape(value) for name, value in tags}
+
+
+def test_every_page_says_what_it_is_when_it_is_shared(site):
+    """Each page of the table of contents has a title, a description of its own, and a card of 1200 by 630 pixels."""
+    seen = {}
+    for entry in toc_entries():
+        said = meta(site / f"{entry}.html")
+        assert {"og:title", "og:type", "og:image", "og:url", "description", "twitter:card"} <= set(said), entry
+        assert said["og:description"] == said["description"]
+        assert 20 < len(said["description"]) <= 200, entry
+        assert not re.search(r"[{}\\$]", said["description"]), entry
+        assert said["og:url"] == f"{BASE}{entry}.html"
+        card = site / said["og:image"].removeprefix(BASE)
+        assert card.read_bytes()[16:24] == (1200).to_bytes(4) + (630).to_bytes(4)  # the head of a PNG
+        seen[said["og:title"], said["description"]] = entry
+    assert len(seen) == len(toc_entries())
+
+
+def test_buttons_lead_to_files_that_exist(site):
+    """Colab and Binder open a notebook of the repository, and "suggest edit" a source; a lab has no link to its source."""
+    for entry in toc_entries():
+        text = html.unescape((site / f"{entry}.html").read_text("utf8"))
+        launched = re.findall(r"colab\.research[^\"]*/blob/main/([^\"]+)", text)
+        launched += re.findall(r"mybinder[^\"]*urlpath=lab/tree/([^\"]+)", text)
+        executed = entry.startswith("labs/") or "{code-cell}" in (ROOT / f"{entry}.md").read_text("utf8")
+        assert len(launched) == (2 if executed else 0), entry
+        assert all(path.endswith(".ipynb") and (ROOT / path).is_file() for path in launched), entry
+        edited = re.findall(r"/edit/main/([^\"]+)", text)
+        assert edited == ([] if entry.startswith("labs/") else [f"{entry}.md"])
+
+
+def test_the_lost_readers_page_stands_alone(site):
+    """404.html loads nothing but the icon, names every page, and starts its links from the one address in _config.yml."""
+    text = (site / "404.html").read_text("utf8")
+    assert f'<base href="{BASE}" />' in text
+    page = PageReader(text)
+    assert page.loads == ["_static/favicon.svg"]
+    assert {f"{entry}.html" for entry in toc_entries()} <= set(page.links)
+
+
+def test_every_icon_that_a_page_shows_is_in_the_small_fonts(site):
+    """The theme's fonts are cut down to the icons in use; each is still there, and the fonts are small."""
+    from course_site.icons import NAME, NAMED, shown_names
+    from fontTools.ttLib import TTFont
+
+    style = (site / "_static/styles/pydata-sphinx-theme.css").read_text("utf8")
+    rules = {name: rule[0] for rule in NAMED.finditer(style) for name in NAME.findall(rule[1])}
+    shown = shown_names(site) & set(rules)
+    assert {"fa-bars", "fa-list", "fa-download", "fa-github"} <= shown
+    fonts = list((site / "_static/vendor/fontawesome/webfonts").glob("*.woff"))
+    assert sum(font.stat().st_size for font in fonts) < 40_000
+    drawn = {character for font in fonts for character in TTFont(font).getBestCmap()}
+    assert {int(re.search(r"[0-9a-f]{4}", rules[name].rsplit("{", 1)[1])[0], 16) for name in shown} <= drawn
+    assert 0xF12D in drawn  # course.css
+    assert 0xF071 in drawn  # the theme's triangle of a warning, which its style sheet holds as the character itself
+
+
+def test_no_page_promises_what_is_still_to_be_written():
+    """A mark for the author is not for the reader."""
+    marks = re.compile(r"PLACEHOLDER|TODO|TBD|FIXME|XXX")
+    assert not [path.name for path in (ROOT / "book").glob("*.md") if marks.search(path.read_text("utf8"))]
+
+
 def test_symbols_are_defined_once():
     """No symbol of the notation page stands in two rows."""
     symbols: list[str] = []
@@ -205,7 +273,8 @@ def test_executed_pages_import_only_installed_packages():
     """A page that imported a module of the repository would break as a download, and its cache would go stale."""
     imports = {m for _, cell in code_cells() for m in re.findall(r"^(?:import|from) (\w+)", cell, re.MULTILINE)}
     assert imports
-    assert imports <= {"torch", "numpy", "math", "copy", "matplotlib", "sklearn"}  # myst_nb only where it is guarded
+    # myst_nb only where it is guarded
+    assert imports <= {"torch", "numpy", "math", "copy", "warnings", "matplotlib", "sklearn"}
 
 
 def test_code_fits_a_narrow_screen():
@@ -220,6 +289,7 @@ def test_pages_show_no_layer_to_copy():
     assert not re.search(r"def (batch_norm_backward|batch_statistics|normalize|updated_running|backward_steps)\b", text)
 
 
+WALK = "reference-implementations"
 # Text that only instructor files hold; a site that shows it gives the lab away.
 MARKERS = ("BEGIN SOLUTION", "END SOLUTION", "BEGIN HIDDEN TESTS", "solutions.reference", "solutions/reference")
 
@@ -252,16 +322,38 @@ def solution_lines() -> set[str]:
     return lines
 
 
-def test_no_solution_text_on_the_site(site):
-    """No marker and no longer line of code of solutions/ can be found in any page, source or search index."""
+def leaks(site: Path, but: str = "") -> list[tuple[str, str]]:
+    """Return where a marker or a longer line of code of solutions/ stands in a page, source or search index."""
     lines = {*MARKERS, *solution_lines()}
     assert len(lines) > 50
-    leaks = []
+    found = []
     for path in site.rglob("*"):
-        if path.suffix in {".html", ".md", ".ipynb", ".txt"} or path.name == "searchindex.js":
+        if path.stem != but and (path.suffix in {".html", ".md", ".ipynb", ".txt"} or path.name == "searchindex.js"):
             text = visible_text(path)
-            leaks += [(path.name, line) for line in lines if line in text]
-    assert not leaks
+            found += [(path.name, line) for line in lines if line in text]
+    return found
+
+
+def test_no_solution_text_in_the_students_edition(student_site):
+    """Nothing of solutions/ can be found in any page, source or search index, and the page that shows it is not there."""
+    assert leaks(student_site) == []
+    assert not list(student_site.rglob(f"*{WALK}*"))
+    assert len(list(student_site.rglob("book/*.html"))) == len(list((ROOT / "_build/html").rglob("book/*.html"))) - 1
+
+
+def test_solution_text_stands_on_one_page_of_the_full_edition_only(site):
+    """The walk through the reference implementations shows them, after the labs and behind a warning; no other page does."""
+    assert leaks(site, but=WALK) == []
+    entries = toc_entries()
+    assert entries.index(f"book/{WALK}") > max(k for k, entry in enumerate(entries) if entry.startswith("labs/"))
+    page = (site / f"book/{WALK}.html").read_text("utf8")
+    assert "BatchNorm1d" in page
+    assert page.index("admonition") < page.index("literal-block-wrapper")
+
+
+def test_no_notebook_shows_a_solution():
+    """The notebooks of the chapters hold nothing of solutions/, that of the walk included."""
+    assert leaks(ROOT / "book/notebooks") == []
 
 
 def test_labs_are_pages_and_download_as_released(site):

@@ -86,7 +86,9 @@ NAMED: dict[str, set[str]] = {
     "graph-kept-2d": {"graph-kept-in-running-2d"},
     "kwargs-dropped-2d": {"eps-argument-ignored-2d", "momentum-argument-ignored-2d"},
     "channels-argument-1d": {"eps-argument-ignored-1d"},
-    "nan-to-num-1d": {"eps-argument-ignored-1d"},  # no eps at all: in every pair that shows the same, this is one of the two
+    "nan-to-num-1d": {
+        "eps-argument-ignored-1d"
+    },  # no eps at all: in every pair that shows the same, this is one of the two
     "call-not-forward-2d": {"call-overridden-2d"},
     "function-scale-without-gradient-2d": {"variance-detached-2d"},
     "fewer-than-one-refused-1d": {"one-value-accepted-1d"},

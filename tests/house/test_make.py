@@ -66,9 +66,10 @@ def test_make_alone_lists_every_target_and_does_nothing(tree: Path) -> None:
 
 
 def test_every_target_that_needs_packages_sets_them_up_first() -> None:
-    for target in ("demo", "test", "test-fast", "labs", "book", "format", "lock"):
+    for target in ("demo", "test", "test-fast", "labs", "book", "notebooks", "seed-map", "format", "lock"):
         assert re.search(rf"^{target}: setup ##", MAKEFILE, re.MULTILINE)
-    assert re.search(r"^serve: book ##", MAKEFILE, re.MULTILINE)
+    for target in ("serve", "pdf"):
+        assert re.search(rf"^{target}: book ##", MAKEFILE, re.MULTILINE)
 
 
 def test_setup_installs_the_pinned_versions_of_every_extra(tree: Path) -> None:
