@@ -40,7 +40,7 @@ def _no_browser() -> str:
     return "" if chromium_program() else "no Chromium was found: apt install chromium"
 
 
-LONGEST = ("test_matrix.py", "test_notebooks.py", "test_fingerprints.py")
+LONGEST = ("test_in_browser.py", "test_matrix.py", "test_notebooks.py", "test_fingerprints.py")
 NEEDS = {"sandbox": _no_bubblewrap, "browser": _no_browser}  # a mark, and why it cannot be had here
 
 

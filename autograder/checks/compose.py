@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from autograder.checks.check import Mistake
 
 Hunk = tuple[str, str]  # lines of the plain source, and what stands there instead
-MOST_PAIRS = 1000  # more of them mean that this check tells mistakes apart badly, and each has to be run
+MOST_PAIRS = 400  # more of them mean that this check tells mistakes apart badly, and each has to be run
 
 
 def hunks(plain: str, other: str) -> tuple[Hunk, ...]:

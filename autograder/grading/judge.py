@@ -7,6 +7,7 @@ mistakes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from types import CodeType
@@ -23,6 +24,8 @@ from autograder.grading.report import CheckResult, Diagnosis
 from autograder.probe.run import run
 from autograder.trace.scenario import Scenario, in_dtype
 from autograder.trace.trace import Trace
+
+PATIENCE = 2  # checks of an exercise that two mistakes at once were looked for in without success
 
 
 class Judge:
@@ -98,14 +101,22 @@ class Judge:
         """Return the named mistake that the traces of a failing check show, or None: the first of `diagnoses`."""
         return next(iter(self.diagnoses(check, given)), None)
 
-    def diagnoses(self, check: Check, given: Traces) -> tuple[Diagnosis, ...]:
-        """Return the named mistakes that the traces of a failing check show: one, two that were combined, or none."""
+    def diagnoses(self, check: Check, given: Traces, fruitless: Counter[str] | None = None) -> tuple[Diagnosis, ...]:
+        """Return the named mistakes that the traces of a failing check show: one, two that were combined, or none.
+
+        `fruitless`, kept by the caller for one submission, counts by exercise the checks that no two mistakes explained: after some
+        of them there is likely more wrong than two things, and none is run any more.
+        """
         if check.name not in given:
             return ()
         exercise = [other for other in self.lab.checks if other.exercise == check.exercise and other.name in given]
         expected = {other.name: self.expected(other) for other in exercise}
         found = diagnose(check, exercise, expected, given, self.lab.mistakes, self.mistaken)
-        named = (found,) if found is not None else self._two(check, exercise, given)
+        fruitless = Counter() if fruitless is None else fruitless
+        named: tuple[Mistake, ...] = (found,) if found is not None else ()
+        if not named and fruitless[check.exercise] < PATIENCE:
+            named = self._two(check, exercise, given)
+            fruitless[check.exercise] += not named
         return tuple(Diagnosis(mistake.id, mistake.title, mistake.page, mistake.hint) for mistake in named)
 
     def _two(self, check: Check, exercise: Sequence[Check], given: Traces) -> tuple[Mistake, ...]:
