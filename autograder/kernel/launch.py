@@ -20,7 +20,7 @@ from pathlib import Path
 from autograder.errors import SandboxError
 from autograder.sandbox.box import Box
 from autograder.sandbox.bwrap import TEMPLATE_PLACE
-from autograder.sandbox.escapes import escapes_of_a_fork
+from autograder.sandbox.escapes import escapes_of_a_fork, missing_in_a_fork
 from autograder.sandbox.folder import RunFolder
 from autograder.sandbox.keeper import keeper
 from autograder.sandbox.policy import Limits
@@ -34,6 +34,10 @@ KERNEL_OPTIONS = (
     "--IPKernelApp.parent_handle=1",  # no poll for a parent: the box ends with the grader anyway
 )
 PRELOAD = ("numpy", "torch", "ipykernel.kernelapp", "IPython.display", "autograder.probe.serve", "autograder.student")
+NEEDED = (
+    "IPython.core.debugger",
+    "matplotlib_inline.backend_inline",
+)  # not imported yet, so that the files must be there
 READY_S = 60.0
 
 _log = logging.getLogger(__name__)
@@ -80,6 +84,9 @@ def _made() -> Template:
         found = escapes_of_a_fork(made)
         if found:
             raise SandboxError(f"student code in a fork of the template {'; '.join(found)}.")
+        lacking = missing_in_a_fork(made, NEEDED)
+        if lacking:
+            raise SandboxError(f"a fork of the template cannot import what a notebook needs: {lacking}")
     except BaseException:
         made.close()
         raise

@@ -1,8 +1,14 @@
-"""Two small things about file descriptors that are handed from process to process."""
+"""Small things about file descriptors that are handed from process to process."""
 
 from __future__ import annotations
 
+import json
 import os
+import select
+import time
+
+BUILD_S = 10
+"""Building a box takes some 5 ms; a machine that needs longer than this is not usable."""
 
 
 def sealed(data: bytes) -> int:
@@ -18,3 +24,18 @@ def pid_of(handle: int) -> int:
     """Return the process id, as seen from here, that a pidfd stands for; -1 once it is gone."""
     with open(f"/proc/self/fdinfo/{handle}") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("Pid:"))
+
+
+def first_process(info: int) -> int | None:
+    """Return the id of process 1 of the box, as seen from here; None when bubblewrap gave up."""
+    data = b""
+    deadline = time.monotonic() + BUILD_S
+    # It arrives in pieces, and an open brace is no answer yet.
+    while not data.rstrip().endswith(b"}"):
+        if not select.select([info], [], [], max(0.0, deadline - time.monotonic()))[0]:
+            return None
+        piece = os.read(info, 4096)
+        if not piece:
+            return None
+        data += piece
+    return int(json.loads(data)["child-pid"])

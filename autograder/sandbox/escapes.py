@@ -46,12 +46,19 @@ def escapes(run: Callable[[str, Sequence[str]], End]) -> list[str]:
 def escapes_of_a_fork(template: Template) -> list[str]:
     """Return what a fork of the template managed to do."""
 
-    def run(source: str, arguments: Sequence[str]) -> End:
-        given: dict[str, object] = {"connection": None, "source": source, "arguments": list(arguments), "files": {}}
-        box = start_fork(template, RunFolder(within=template.folder), TRIAL, given).result()
-        return box.ended.result(timeout=60)
+    return escapes(lambda source, arguments: _end_of_a_fork(template, source, arguments))
 
-    return escapes(run)
+
+def missing_in_a_fork(template: Template, modules: Sequence[str]) -> str:
+    """Return why a fork cannot import modules that the template has not imported, or nothing: its view may lack the files."""
+    end = _end_of_a_fork(template, "".join(f"import {name}\n" for name in modules) + "print('here')", ())
+    return "" if end.tail.endswith("here\n") else end.tail.strip()[-500:] or end.sentence(TRIAL)
+
+
+def _end_of_a_fork(template: Template, source: str, arguments: Sequence[str]) -> End:
+    given: dict[str, object] = {"connection": None, "source": source, "arguments": list(arguments), "files": {}}
+    box = start_fork(template, RunFolder(within=template.folder), TRIAL, given).result()
+    return box.ended.result(timeout=60)
 
 
 @contextmanager

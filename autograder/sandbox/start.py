@@ -5,12 +5,9 @@ The only module that starts untrusted programs. A caller names a command, a run 
 
 from __future__ import annotations
 
-import json
 import os
-import select
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -20,16 +17,13 @@ from typing import Any
 from autograder.errors import SandboxError, SandboxUnavailable
 from autograder.sandbox import bwrap, seccomp
 from autograder.sandbox.box import Box
-from autograder.sandbox.descriptors import sealed
+from autograder.sandbox.descriptors import first_process, sealed
 from autograder.sandbox.folder import RunFolder
 from autograder.sandbox.keeper import keeper
 from autograder.sandbox.policy import Limits, environment
 from autograder.sandbox.users import throw_away_user
 from autograder.sandbox.view import view
 from autograder.sandbox.warm import Template
-
-BUILD_S = 10
-"""Building a box takes some 5 ms; a machine that needs longer than this is not usable."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +114,7 @@ def _boxed(order: Order) -> Box:
             os.close(descriptor)
     os.set_blocking(output, False)
     try:
-        first = _first_process(info)
+        first = first_process(info)
     finally:
         os.close(info)
     if first is None:
@@ -166,21 +160,6 @@ def _give_away(folder: RunFolder, user_id: int | None) -> None:
         os.chown(folder.path, user_id, user_id)
         for entry in os.scandir(folder.path):
             os.chown(entry.path, user_id, user_id, follow_symlinks=False)
-
-
-def _first_process(info: int) -> int | None:
-    """The id of process 1 of the box, as seen from here; None when bubblewrap gave up."""
-    data = b""
-    deadline = time.monotonic() + BUILD_S
-    # It arrives in pieces, and an open brace is no answer yet.
-    while not data.rstrip().endswith(b"}"):
-        if not select.select([info], [], [], max(0.0, deadline - time.monotonic()))[0]:
-            return None
-        piece = os.read(info, 4096)
-        if not piece:
-            return None
-        data += piece
-    return int(json.loads(data)["child-pid"])
 
 
 def _refusal(process: subprocess.Popen[bytes], output: int) -> SandboxError:

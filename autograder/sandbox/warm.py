@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import select
+import signal
 import socket
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ from typing import Any
 
 from autograder.errors import SandboxError
 from autograder.sandbox import bwrap, seccomp
-from autograder.sandbox.descriptors import pid_of, sealed
+from autograder.sandbox.descriptors import first_process, pid_of, sealed
 from autograder.sandbox.folder import RunFolder
 from autograder.sandbox.policy import HOME, SHARED_MEMORY_MB, Limits, environment, rlimits
 from autograder.sandbox.users import throw_away_user
@@ -73,6 +74,7 @@ class Template:
         self.user_id = throw_away_user() if bwrap.is_root() else None
         self.folder = RunFolder()
         self.landlock = 0
+        self._init: int | None = None  # of process 1 of its box
         self._codes: dict[int, int] = {}
         self._numbers = itertools.count()
         self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -92,24 +94,32 @@ class Template:
         program = sealed(seccomp.program())
         options = sealed("\0".join(words).encode())
         argv = [shown.python, "-m", "autograder.template.process", str(theirs.fileno()), str(program), *preload]
-        command = [paths.bwrap, "--args", str(options), "--"]
+        info, info_end = os.pipe()
+        command = [paths.bwrap, "--args", str(options), "--info-fd", str(info_end), "--"]
         command += bwrap.template_inner(argv, paths, user_id=self.user_id)
         try:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
-                pass_fds=[theirs.fileno(), program, options],
+                pass_fds=[theirs.fileno(), program, options, info_end],
                 env=environment(shown.path, shown.python_path),
                 cwd="/",
                 start_new_session=True,
             )
         except OSError as error:
+            os.close(info)
             raise SandboxError(f"bubblewrap could not be started: {error}.") from error
         finally:
-            os.close(program)
-            os.close(options)
+            for descriptor in (program, options, info_end):
+                os.close(descriptor)
+        first = first_process(info)
+        os.close(info)
+        if first is not None:
+            # bubblewrap's own death ends its box only from a certain moment on; process 1's always does.
+            self._init = os.pidfd_open(first)
+        return process
 
     @property
     def alive(self) -> bool:
@@ -126,7 +136,7 @@ class Template:
             with suppress(OSError, ValueError, KeyError):
                 self.landlock = int(json.loads(self._link.recv(LARGEST_MESSAGE))["landlock"])
                 return
-        self._process.kill()
+        self._kill()
         said = self._process.communicate()[1].decode("utf-8", "replace").strip()
         raise SandboxError(f"The warm template did not start: {said[-2000:] or f'no word after {within_s:g} s'}")
 
@@ -189,6 +199,17 @@ class Template:
         """End it, and every fork that still runs."""
         self._link.close()
         if hasattr(self, "_process"):
-            self._process.kill()
+            self._kill()
             self._process.wait()
+            if self._process.stderr is not None:
+                self._process.stderr.close()
+        if self._init is not None:
+            os.close(self._init)
+            self._init = None
         self.folder.remove()
+
+    def _kill(self) -> None:
+        if self._init is not None:
+            with suppress(OSError):
+                signal.pidfd_send_signal(self._init, signal.SIGKILL)
+        self._process.kill()

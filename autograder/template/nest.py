@@ -60,8 +60,10 @@ def enter(fence: Fence, program: bytes) -> None:
     _mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV)
     mega = 1024 * 1024
     _mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, f"size={fence.shared_memory_mb * mega},mode=1777")
-    _mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, f"size={fence.scratch_mb * mega},mode=1777")
     os.umask(0o022)
+    shown = _shown_below("/tmp")
+    _mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, f"size={fence.scratch_mb * mega},mode=1777")
+    _show_again(shown)
     os.makedirs(fence.home, 0o777)
     _mount(f"{fence.folders}/{fence.name}", fence.place, None, MS_BIND)
     # The other kernels' folders: nothing is left of them.
@@ -78,6 +80,42 @@ def enter(fence: Fence, program: bytes) -> None:
 def landlock_version() -> int:
     """The version of Landlock that this kernel speaks; 0 for none."""
     return max(0, int(_libc.syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)))
+
+
+def _shown_below(top: str) -> list[tuple[str, int | str]]:
+    """Return what the template is shown below a folder, since Python or a course may lie there: mounts, held open, and links."""
+    found: list[tuple[str, int | str]] = []
+    places = [line.split()[4].replace("\\040", " ") for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    outermost: list[str] = []
+    for place in sorted(place for place in places if place.startswith(f"{top}/")):
+        if not any(place == other or place.startswith(f"{other}/") for other in outermost):
+            outermost.append(place)
+            found.append((place, os.open(place, os.O_PATH | os.O_CLOEXEC)))
+    for folder, names, files in os.walk(top):
+        names[:] = [name for name in names if f"{folder}/{name}" not in outermost]
+        links = [path for name in (*names, *files) if os.path.islink(path := f"{folder}/{name}")]
+        found += [(path, os.readlink(path)) for path in links]
+    return found
+
+
+def _show_again(shown: list[tuple[str, int | str]]) -> None:
+    """Show it in the new folder; a mount keeps being read-only, and so is what lies above it."""
+    above = {str(folder) for place, _ in shown for folder in Path(place).parents if len(folder.parts) > 2}
+    for folder in sorted(above):
+        os.makedirs(folder)
+    for place, what in shown:
+        if isinstance(what, str):
+            os.symlink(what, place)
+            continue
+        source = f"/proc/self/fd/{what}"
+        if os.path.isdir(source):
+            os.mkdir(place)
+        else:
+            Path(place).touch()
+        _mount(source, place, None, MS_BIND | MS_REC)
+        os.close(what)
+    for folder in above:
+        os.chmod(folder, 0o555)
 
 
 def _mount(source: str, place: str, kind: str | None, flags: int, data: str | None = None) -> None:

@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -70,6 +71,32 @@ def test_a_fork_has_what_was_imported_and_sees_only_its_own_folder(template):
         assert run(template, source).tail == "True [] ['0', '1', '2', '3']\n"
     finally:
         other.remove()
+
+
+def test_what_is_shown_below_tmp_is_there_in_a_fork_and_cannot_be_written(monkeypatch, tmp_path):
+    """A course, and with it its Python, may lie there, where each fork gets a new, empty folder."""
+    tmp_path.chmod(0o755)
+    (tmp_path / "a").write_text("shown")
+    seen = warm.view()
+    binds, links = (*seen.binds, (str(tmp_path), "/tmp/course/lib")), (*seen.links, ("lib/a", "/tmp/course/b"))
+    monkeypatch.setattr(warm, "view", lambda: replace(seen, binds=binds, links=links))
+    made = keeper().call(lambda: Template(["json"])).result()
+    source = """
+import os
+print(open("/tmp/course/lib/a").read(), open("/tmp/course/b").read())
+for place in ("/tmp/course/lib/x", "/tmp/course/x", "/tmp/x"):
+    try:
+        open(place, "w").close()
+        print("wrote", place)
+    except OSError as error:
+        print("refused", place)
+"""
+    try:
+        made.wait_until_ready(60)
+        wanted = "shown shown\nrefused /tmp/course/lib/x\nrefused /tmp/course/x\nwrote /tmp/x\n"
+        assert run(made, source).tail == wanted
+    finally:
+        made.close()
 
 
 def test_forks_share_nothing_that_one_of_them_writes(template):
@@ -187,13 +214,15 @@ def test_when_the_template_dies_its_kernels_do_and_the_next_one_gets_another(fre
     assert asyncio.run(talk()) == ("dead", "here\n")
 
 
-@pytest.mark.parametrize("fault", ["it cannot be started", "a trial leads out"])
+@pytest.mark.parametrize("fault", ["it cannot be started", "a trial leads out", "a package is not seen"])
 def test_without_a_template_kernels_are_cold(fresh, fault, monkeypatch, caplog):
     """The reason is said once, and the kernels work."""
     if fault == "it cannot be started":
         monkeypatch.setattr(warm.bwrap, "template_options", lambda *a, **k: ["--ro-bind", "/no/such/folder", "/x"])
-    else:
+    elif fault == "a trial leads out":
         monkeypatch.setattr(launch, "escapes_of_a_fork", lambda _: ["saw /etc/shadow"])
+    else:
+        monkeypatch.setattr(launch, "NEEDED", ("no_such_package",))
 
     async def talk() -> tuple[str, int | None]:
         async with KernelSession(LIMITS) as session:
@@ -204,7 +233,7 @@ def test_without_a_template_kernels_are_cold(fresh, fault, monkeypatch, caplog):
         assert asyncio.run(talk())[0] == "here\n"
         assert asyncio.run(talk())[0] == "here\n"
     assert launch.template() is None
-    assert ("/no/such/folder" if fault == "it cannot be started" else "saw /etc/shadow") in launch.why_cold()
+    assert any(words in launch.why_cold() for words in ("/no/such/folder", "saw /etc/shadow", "no_such_package"))
     assert len(caplog.records) == 1
 
 

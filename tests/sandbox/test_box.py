@@ -12,6 +12,7 @@ import pytest
 
 from autograder.errors import SandboxError, SandboxUnavailable
 from autograder.sandbox import bwrap, start
+from autograder.sandbox.descriptors import first_process
 from autograder.sandbox.end import End
 from autograder.sandbox.folder import RunFolder
 from autograder.sandbox.policy import Limits
@@ -146,9 +147,9 @@ def test_the_id_of_process_1_is_read_in_pieces():
     thread = threading.Thread(target=write)
     thread.start()
     try:
-        assert start._first_process(reading) == 42
+        assert first_process(reading) == 42
         thread.join()
-        assert start._first_process(reading) is None
+        assert first_process(reading) is None
     finally:
         os.close(reading)
 
