@@ -16,6 +16,7 @@ from autograder import cli
 from autograder.commands import try_file
 from autograder.errors import CourseError, ProtocolError, SandboxError, SandboxUnavailable, UsageError
 from autograder.grading.report import CheckResult, Diagnosis, Report
+from autograder.kernel import launch
 
 ROOT = Path(__file__).resolve().parents[1]
 LAB = "lab01_batch_norm"
@@ -272,7 +273,9 @@ def test_help_comes_at_once(words: tuple[str, ...]) -> None:
 
 @pytest.fixture
 def no_bubblewrap(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine on which the program cannot be found."""
+    """A machine on which the program cannot be found; what other tests started with it is out of reach."""
+    monkeypatch.setattr(launch, "_template", None)
+    monkeypatch.setattr(launch, "_refused", "")
     which = shutil.which
     monkeypatch.setattr(shutil, "which", lambda name, *a, **k: None if name == "bwrap" else which(name, *a, **k))
 
