@@ -50,8 +50,7 @@ def diagnose(
     `exercise` are all checks of the exercise that were run. `show` runs a mistake, so it is asked as little as possible: first
     about a scenario in which the submission is wrong, where nearly every mistake drops out.
     """
-    wrong = [i for i, trace in enumerate(given[check.name]) if is_wrong(check, expected[check.name][i], trace)]
-    wrong.sort(key=lambda i: len(given[check.name][i].observations))
+    wrong = wrong_places(check, expected[check.name], given[check.name])
 
     def fits(mistake: Mistake, other: Check, place: int) -> bool:
         mistaken = show(mistake, other, place)
@@ -101,6 +100,12 @@ def choose(
         return sum(fits_all(entry, other) for other in exercise), entry.check == check.name
 
     return max(fitting, key=weight)
+
+
+def wrong_places(check: Check, expected: Sequence[Expected], given: Sequence[Trace]) -> list[int]:
+    """Return the scenarios in which a submission is wrong, the shortest first: it tells as much, and sooner."""
+    wrong = [i for i, trace in enumerate(given) if is_wrong(check, expected[i], trace)]
+    return sorted(wrong, key=lambda i: len(given[i].observations))
 
 
 def is_wrong(check: Check, expected: Expected, trace: Trace) -> bool:

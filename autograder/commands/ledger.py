@@ -39,8 +39,7 @@ class Ledger:
     def is_unchanged(self, work: Work, seed: int | None) -> bool:
         """Say whether a submission has its grade: nothing changed, and no other seed is asked for."""
         entry = self.entries.get(work.student)
-        same = entry is not None and entry == self._entry(work, entry.seed)
-        return same and entry is not None and seed in (None, entry.seed)
+        return entry is not None and seed in (None, entry.seed) and entry == self._entry(work, entry.seed)
 
     def note(self, work: Work) -> None:
         """Note that a submission's grade is recorded."""

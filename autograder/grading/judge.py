@@ -16,7 +16,7 @@ from autograder.checks import render
 from autograder.checks.check import Check, Draw, Lab, Mistake
 from autograder.checks.compare import Difference, Expected, differences
 from autograder.checks.compose import choose_composed
-from autograder.checks.diagnose import Traces, alike, diagnose, is_wrong
+from autograder.checks.diagnose import Traces, alike, diagnose, wrong_places
 from autograder.checks.pairs import Signs, Spot, candidates, choose_two, same_at, wrong_spots
 from autograder.checks.tolerance import derive
 from autograder.errors import CourseError
@@ -124,13 +124,12 @@ class Judge:
         named = choose_two(check, exercise, self.lab.mistakes, signs)
         if named:
             return named
-        wrong = [i for i, e in enumerate(self.expected(check)) if is_wrong(check, e, given[check.name][i])]
-        wrong.sort(key=lambda i: len(given[check.name][i].observations))  # a short one tells as much, and sooner
+        wrong = wrong_places(check, self.expected(check), given[check.name])
+        order = [*wrong, *(i for i in range(len(given[check.name])) if i not in wrong)]
 
         def shows(both: Mistake, made_for: Sequence[str]) -> bool:
-            places = [(check, i) for i in [*wrong, *(i for i in range(len(given[check.name])) if i not in wrong)]]
             others = [c for c in exercise if c.name in made_for and c is not check]
-            places += [(other, i) for other in others for i in range(len(given[other.name]))]
+            places = [(check, i) for i in order] + [(c, i) for c in others for i in range(len(given[c.name]))]
             try:
                 names = namespace(both.source, both.id)
             except CourseError:  # one edit took away what the other one needs

@@ -18,7 +18,6 @@ import socket
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from autograder.errors import SandboxError
@@ -33,19 +32,6 @@ ANSWER_S = 20
 """A fork takes some 10 ms; a template that needs longer than this is given up."""
 
 LARGEST_MESSAGE = 65536
-
-
-@dataclass(frozen=True)
-class Fence:
-    """What a fork is told about its world; see `autograder.template.nest.Fence`, which this mirrors."""
-
-    folders: str
-    name: str
-    place: str
-    rlimits: Mapping[str, int]
-    scratch_mb: int
-    shared_memory_mb: int
-    home: str
 
 
 class Fork:
@@ -154,9 +140,16 @@ class Template:
             SandboxError: the template is gone, or does not answer.
         """
         number = next(self._numbers)
-        bounds = (rlimits(limits), limits.scratch_mb, SHARED_MEMORY_MB, HOME)
-        fence = Fence(bwrap.TEMPLATE_FOLDERS, folder.path.name, bwrap.TEMPLATE_PLACE, *bounds)
-        request = json.dumps({"id": number, "fence": asdict(fence), "variables": dict(variables)}).encode()
+        fence = {  # the fields of `autograder.template.nest.Fence`
+            "folders": bwrap.TEMPLATE_FOLDERS,
+            "name": folder.path.name,
+            "place": bwrap.TEMPLATE_PLACE,
+            "rlimits": rlimits(limits),
+            "scratch_mb": limits.scratch_mb,
+            "shared_memory_mb": SHARED_MEMORY_MB,
+            "home": HOME,
+        }
+        request = json.dumps({"id": number, "fence": fence, "variables": dict(variables)}).encode()
         content = sealed(json.dumps(given).encode())
         try:
             rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [output, content]))]
