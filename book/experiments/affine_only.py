@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import statistics
 from typing import Any
 
 import torch
-from _digits import batches, digits, error_percent, perceptron, step
+from _digits import batches, error_percent, perceptron, step
+from _held_out import best, chosen, split_digits
 from _text import spread, table
 from torch import Tensor, nn
 
@@ -70,9 +70,7 @@ def errors(
 
 def run(settings: dict[str, Any], seeds: list[int]) -> dict[str, Any]:
     """Return [held-out error, test error] of each seed, by kind, width and rate."""
-    x, y, x_test, y_test = digits()
-    cut = len(x) - settings["held_out"]
-    data = (x[:cut], y[:cut], x[cut:], y[cut:], x_test, y_test)
+    data = split_digits(settings["held_out"])
     return {
         kind: {
             str(width): {
@@ -83,16 +81,6 @@ def run(settings: dict[str, Any], seeds: list[int]) -> dict[str, Any]:
         }
         for kind in KINDS
     }
-
-
-def best(by_rate: dict[str, list[list[float]]]) -> str:
-    """Return the rate whose mean error on held-out images is least."""
-    return min(by_rate, key=lambda rate: statistics.fmean(held for held, _ in by_rate[rate]))
-
-
-def chosen(by_rate: dict[str, list[list[float]]]) -> list[float]:
-    """Return the test errors at that rate."""
-    return [test for _, test in by_rate[best(by_rate)]]
 
 
 def numbers(values: dict[str, Any]) -> dict[str, str]:

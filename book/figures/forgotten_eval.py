@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
-import numpy as np
+from _bars import mean_and_deviation
 from _record import record
 from matplotlib.figure import Figure
 
@@ -19,19 +19,8 @@ def draw() -> Figure:
     seen = record("forgotten_eval")
     requests = seen["settings"]["requests"]
     figure, ax = plt.subplots(figsize=(4.5, 3.5), layout="constrained")
-    for kind, (colour, line, marker) in STYLES.items():
-        errors = np.array(seen["values"][kind])  # (seeds, requests)
-        ax.errorbar(
-            requests,
-            errors.mean(0),
-            errors.std(0, ddof=1),
-            color=colour,
-            linestyle=line,
-            marker=marker,
-            markersize=5,
-            capsize=3,
-            label=kind,
-        )
+    for kind, look in STYLES.items():
+        mean_and_deviation(ax, requests, seen["values"][kind], look, kind)
     ax.set_ylim(0, None)
     ax.set_xlabel("requests answered in training mode")
     ax.set_ylabel("test error in %, evaluation mode")

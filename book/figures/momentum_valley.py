@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
-import numpy as np
+from _bars import mean_and_deviation
 from _record import record
 from matplotlib.figure import Figure
 
@@ -15,19 +15,8 @@ def draw() -> Figure:
     seen = record("momentum_choice")
     momenta = seen["settings"]["momenta"]
     figure, ax = plt.subplots(figsize=(4.5, 3.8), layout="constrained")
-    for (check, rows), (colour, line, marker) in zip(seen["values"].items(), STYLES, strict=True):
-        errors = np.array(rows)  # (seeds, momenta)
-        ax.errorbar(
-            momenta,
-            errors.mean(0),
-            errors.std(0, ddof=1),
-            color=colour,
-            linestyle=line,
-            marker=marker,
-            markersize=5,
-            capsize=3,
-            label=f"{check} steps",
-        )
+    for (check, rows), look in zip(seen["values"].items(), STYLES, strict=True):
+        mean_and_deviation(ax, momenta, rows, look, f"{check} steps")
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_yticks([1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])
