@@ -92,7 +92,7 @@ button { font: inherit; }
 .block { position: relative; font-size: min(.95rem, 3.45vw); }
 .sets { position: absolute; left: 1.7em; bottom: 0; width: calc(100% - 1.7em); overflow: visible; }
 .row { display: flex; line-height: ${HIGH / 10}em; }
-.row i { width: 1.7em; }
+.row i { width: 2em; font-size: .85em; }
 .cell { position: relative; width: ${WIDE / 10}em; text-align: center;
   text-shadow: 0 0 3px var(--paper), 0 0 4px var(--paper); }
 [aria-selected=true] { box-shadow: inset 0 0 0 2px; }

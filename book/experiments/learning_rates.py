@@ -1,4 +1,4 @@
-"""Test error against the learning rate, with four norms, two initialisations and two depths.
+"""Test error against the learning rate, with four norms, two initializations and two depths.
 
 The rate of a norm is chosen on held-out training images; the test images are looked at once, with the rate chosen.
 """

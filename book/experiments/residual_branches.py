@@ -23,7 +23,7 @@ KINDS = ("no norm", "batch norm", "layer norm", "layer norm behind")
 
 
 def branch(h: Tensor, kind: str) -> Tensor:
-    """Return a fresh random branch's output: perhaps a norm, then ReLU, then a linear layer with He's initialisation."""
+    """Return a fresh random branch's output: perhaps a norm, then ReLU, then a linear layer with He's initialization."""
     if kind == "batch norm":
         h = F.batch_norm(h, None, None, training=True)
     elif kind == "layer norm":

@@ -18,7 +18,7 @@ EXPECTED = (
 )
 SETTINGS: dict[str, Any] = {
     "pairs": [[0.4, 0.005], [0.1, 0.02], [0.1, 0.005]],  # learning rate, weight decay
-    "starts": [0.05, 2.0],  # times He's initialisation
+    "starts": [0.05, 2.0],  # times He's initialization
     "steps": 2500,
     "judged": 500,
     "every": 50,

@@ -9,11 +9,12 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from docutils import nodes
 from docutils.core import publish_doctree
 
 pytest.importorskip("sphinx", reason="the book extra is not installed: pip install '.[book]'")
 
-from course_site import cards, figures, head, icons, results, source_digest, theme
+from course_site import breaks, cards, figures, head, icons, results, source_digest, theme
 
 
 def git(folder: Path, *words: str, day: str = "2024-02-03") -> None:
@@ -140,6 +141,14 @@ def test_the_search_index_is_loaded_by_the_search_alone():
     assert theme.mend_html(page, is_search=True) == page
 
 
+def test_excerpts_of_a_search_are_made_plain_once():
+    """The page of the search may be mended again by the next build."""
+    page = '<script src="_static/searchtools.js"></script>\n'
+    mended = theme.mend_html(page, is_search=True)
+    assert mended == page.rstrip() + theme.PLAIN_EXCERPTS + "\n"
+    assert theme.mend_html(mended, is_search=True) == mended
+
+
 def test_icons_that_no_page_shows_are_left_out():
     """A rule with several names stays when one is shown; the small fonts take the place of the large ones."""
     style = '.fa-bars:before,.fa-navicon:before{content:"\\f0c9"}.fa-bug:before{content:"\\f188"}.fa-lg{font-size:2em}'
@@ -148,6 +157,24 @@ def test_icons_that_no_page_shows_are_left_out():
     )
     kept = '.fa-bars:before,.fa-navicon:before{content:"\\f0c9"}.fa-lg{font-size:2em}'
     assert icons.trimmed(style + font, {"fa-navicon"}) == kept + 'src:url(../vendor/f/fa-solid-900.woff) format("woff")'
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("The set has :math:`m`, not :math:`N` values.", ["m,"]),
+        ("At (:math:`m = 2`) and (see :math:`m`).", ["(m = 2)", "m)."]),
+        (":math:`a`, :math:`b`, :math:`c`, and more", ["a,", "b,", "c,"]),
+        ("Nothing :math:`m` touches", []),
+    ],
+)
+def test_a_formula_stays_with_the_marks_that_touch_it(text, pieces):
+    """Commas behind and brackets around; the sentence itself is the same."""
+    doctree = publish_doctree(text)
+    said = doctree.astext()
+    breaks.keep_marks(None, doctree)
+    assert doctree.astext() == said
+    assert [p.astext() for p in doctree.findall(nodes.inline) if "unbroken" in p["classes"]] == pieces
 
 
 @pytest.fixture

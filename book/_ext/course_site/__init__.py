@@ -6,6 +6,7 @@ It holds no content and no directive of its own, so that the pages stay plain My
     results    puts the experiments' numbers and tables into the pages
     components writes what the two components show without JavaScript
     labs       says on a lab's page which cells are graded, and for how much
+    breaks     keeps a formula on one line with the comma or bracket beside it
     theme      mends what the theme writes, and drops what no page needs
     icons      keeps of the theme's icons those that are shown
     head       descriptions, cards for links that are shared, dates of change
@@ -27,7 +28,7 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from . import cards, components, figures, head, icons, labs, lost, notebooks, results, theme
+from . import breaks, cards, components, figures, head, icons, labs, lost, notebooks, results, theme
 
 STAMP = "course-site.sha256"
 SOURCES = ("_config.yml", "_toc.yml", "book", "labs", "solutions/reference")
@@ -88,6 +89,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", results.insert_results)
     app.connect("source-read", components.insert_fallbacks)
     app.connect("doctree-read", labs.mark_graded_cells)
+    app.connect("doctree-read", breaks.keep_marks)
     app.connect("html-page-context", theme.mend_context, priority=900)  # after the theme's own
     app.connect("html-page-context", head.describe_page, priority=900)
     app.connect("html-page-context", notebooks.rewrite_download, priority=900)

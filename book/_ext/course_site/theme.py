@@ -67,6 +67,14 @@ def mend_context(
         context["body"] = mend_body(context["body"])
 
 
+# what search finds is shown as text: of a formula its letters if that is all it has, or three dots, and never its TeX
+PLAIN_EXCERPTS = r"""<script>{
+  const whole = Search.htmlToText, letters = /^[\w\s=<>+\-/.,()]*$/;
+  Search.htmlToText = (...page) => whole(...page).replace(/\\\[[^]*?\\\]/g, " … ")
+    .replace(/\\\(([^]*?)\\\)/g, (_, tex) => (letters.test(tex) ? tex : "…"));
+}</script>"""
+
+
 def mend_html(text: str, *, is_search: bool = False) -> str:
     """Return a written page with labels that agree with the visible words, and without scripts that it does not use.
 
@@ -76,7 +84,10 @@ def mend_html(text: str, *, is_search: bool = False) -> str:
     text = re.sub(r'(<button class="btn search-button-field[^>]*?) aria-label="Search"', r"\1", text)
     text = re.sub(r'(<i class="theme-switch [^>]*?)\s+title="[^"]*"', r"\1", text)
     text = re.sub(r'<script defer src="[^"]*scripts/fontawesome\.js[^"]*"></script>\s*', "", text)  # 1.5 MB
-    if not is_search:
+    if is_search:
+        tool = re.compile(r'<script src="[^"]*searchtools\.js[^"]*"></script>(?!<script>)')
+        text = tool.sub(lambda tag: tag[0] + PLAIN_EXCERPTS, text)
+    else:
         text = re.sub(r'<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*"></script>\s*', "", text)
     return text.replace(
         '<div class="sidebar-primary-items__start',
