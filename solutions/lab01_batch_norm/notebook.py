@@ -413,7 +413,7 @@ check("bn1d-numerics")
 # > 5. **It did not run.** All indentation was lost in print.
 
 
-# %% nbgrader={"grade": false, "grade_id": "first-version", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% tags=["skip-when-grading"] nbgrader={"grade": false, "grade_id": "first-version", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def first_version_test(layer, seed):
     """The only number that the first version looked at."""
     x = torch.randn(32, 10, generator=torch.Generator().manual_seed(seed))

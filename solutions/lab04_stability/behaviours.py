@@ -47,7 +47,7 @@ BEHAVIOURS: dict[str, str] = {
     "one draw": r"One draw \(\$K = 1\$\) has the spread 0",
     "accuracy of spread": r"mean of 100 standard deviations must still be right in float32",
     "input_gradients": r"`input_gradients\(layer, x0, companions, grad_out\)` returns a tensor of shape `\(K, C\)`",
-    "of a weighted sum": r"\\ell_k = \\sum_d \\texttt\{grad\\_out\}_d",
+    "of a weighted sum": r"\\ell_k = \\sum_d \\mathtt\{grad\\_out\}_d",
     "gradients in training mode": r"the output of `x0`, in training mode, in the batch with the \$k\$-th companions",
     "only x0's output": r"Only the output of `x0` is in \$\\ell_k\$",
     "only x0 is varied": r"Only `x0` is varied; the companions are constants",

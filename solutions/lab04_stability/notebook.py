@@ -266,7 +266,7 @@ check("stab-spread")
 #
 # `input_gradients(layer, x0, companions, grad_out)` returns a tensor of shape `(K, C)`: row $k$ is the gradient of
 #
-# $$ \ell_k = \sum_d \texttt{grad\_out}_d \; y^{(k)}_{0d} $$
+# $$ \ell_k = \sum_d \mathtt{grad\_out}_d \; y^{(k)}_{0d} $$
 #
 # with respect to `x0`, where $y^{(k)}_0$ is the output of `x0`, in training mode, in the batch with the $k$-th companions (built as
 # above, $m - 1 = 0$ included). `grad_out` has shape `(D,)`.
@@ -306,7 +306,7 @@ check("stab-gradients-manners")
 # ### The leak from one example to another (7 points)
 #
 # `leak(layer, x, i, j, grad_out)` returns one number: the Euclidean norm of the gradient of
-# $\sum_d \texttt{grad\_out}_d \, y_{id}$ with respect to row $j$ of the input, `x[j]`. `x` is a batch of shape `(m, C)`, in training
+# $\sum_d \mathtt{grad\_out}_d \, y_{id}$ with respect to row $j$ of the input, `x[j]`. `x` is a batch of shape `(m, C)`, in training
 # mode; `grad_out` has shape `(D,)`; `i` and `j` are row numbers from 0. `i` is the example whose **output** is watched, `j` the
 # one whose **input** is varied. `i == j` is allowed: then it is the norm of the example's own gradient.
 
@@ -487,7 +487,7 @@ for what, found in spreads.items():
 #   differ in `m`: each holds the row numbers of one batch.
 # - For each batch, in order, there is exactly **one update**. The loss is the **mean** cross-entropy over the batch, of the outputs of the
 #   model as they are (`nn.functional.cross_entropy` takes numbers before the softmax). Every parameter $p$ becomes
-#   $p - \texttt{lr} \cdot \partial \ell / \partial p$: no momentum, no weight decay, no scaling, nothing left from earlier batches.
+#   $p - \mathtt{lr} \cdot \partial \ell / \partial p$: no momentum, no weight decay, no scaling, nothing left from earlier batches.
 # - It returns a **list** (or tuple) with one number for each batch: its loss **before** its update.
 # - The model is trained **in place and in training mode**, whatever mode it arrives in, so its running statistics move as usual.
 # - At the end every module **has the mode that it came with**; no hook is left; `x`, `classes` and `batches` are unchanged. What

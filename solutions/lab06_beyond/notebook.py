@@ -656,7 +656,7 @@ print(f"length of v: {v.norm().item():.4f} before the step, {stepped.norm().item
 # (An `nn.Linear` inside or underneath would bring a parameter too many.) A saved state can be loaded strictly. The layer
 # may be moved, deep-copied, and put into an `nn.Sequential`; hooks fire.
 #
-# **The start.** `weight_v` starts with **rows that differ** (draw it at random; $\pm 1/\sqrt{\text{in\_features}}$, uniformly, is
+# **The start.** `weight_v` starts with **rows that differ** (draw it at random; $\pm 1/\sqrt{\mathtt{in\_features}}$, uniformly, is
 # what `nn.Linear` does), and `weight_g` starts with the **lengths of the rows of `weight_v`**, so that $W = v$ and a fresh
 # layer is a plain linear layer. The bias may start with any numbers.
 #

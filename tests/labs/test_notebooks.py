@@ -16,7 +16,8 @@ from nbformat import NotebookNode
 
 from autograder.authoring.lint import lint
 from autograder.authoring.material import behaviours_of
-from autograder.authoring.release import CODE_STUB, TEXT_STUB, labs
+from autograder.authoring.release import labs
+from autograder.authoring.stubs import CODE_STUB, TEXT_STUB
 from autograder.checks.check import Lab
 from autograder.grading.course import load_lab
 
