@@ -6,8 +6,9 @@ the worst index with both values. It compares; it does not know which trace is r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -40,6 +41,56 @@ class Expected:
     tolerances: Tolerances
     only: tuple[str, ...] = ("*",)
 
+    def due(self, looks_at: Callable[[str], bool]) -> Sequence[Sequence[Due]]:
+        """Return, for each step, what is due at the addresses that a check looks at; found once, asked for each submission."""
+        if looks_at not in self._due:
+            self._due[looks_at] = tuple(self._step(step, looks_at) for step in range(len(self.trace.observations)))
+        return self._due[looks_at]
+
+    @cached_property
+    def _due(self) -> dict[Callable[[str], bool], Sequence[Sequence[Due]]]:
+        return {}
+
+    def _step(self, step: int, looks_at: Callable[[str], bool]) -> Sequence[Due]:
+        truth = self.truth.observations[step].seen if step < len(self.truth.observations) else {}
+        tolerances = self.tolerances[step] if step < len(self.tolerances) else {}
+        return tuple(
+            Due(address, value, truth.get(address, value), tolerances.get(address, 0.0))
+            for address, value in self.trace.observations[step].seen.items()
+            if looks_at(address) and matches(address, self.only)
+        )
+
+
+@dataclass(frozen=True)
+class Due:
+    """What is due at one address: as the reference ran, its truth, how far from that the numbers may lie."""
+
+    address: str
+    value: Seen
+    truth: Seen
+    tolerance: float
+
+    def is_met(self, seen: Mapping[str, Seen]) -> bool:
+        """Tell whether it plainly is; False where `difference` has to look closer."""
+        if self.address not in seen:
+            return False
+        got, want = seen[self.address], self.value
+        if isinstance(want, Tensor):
+            return (
+                type(got) is Tensor
+                and got.dtype == want.dtype
+                and got.array.shape == want.array.shape
+                and bool((np.abs(np.subtract(self.exact, got.array)) <= self.tolerance).all())
+            )
+        return type(want) is not float and type(got) is type(want) and got == want
+
+    @cached_property
+    def exact(self) -> Numbers:
+        """The numbers of a tensor that those of a submission are compared with."""
+        assert isinstance(self.value, Tensor)
+        same = isinstance(self.truth, Tensor) and self.truth.shape == self.value.shape
+        return (self.truth if same else self.value).array.astype(np.float64)  # type: ignore[union-attr]
+
 
 def differences(expected: Expected, given: Trace, looks_at: Callable[[str], bool]) -> Iterator[Difference]:
     """Yield the differences at the addresses that a check looks at, step by step; it ends with the first failure that differs."""
@@ -52,18 +103,17 @@ def differences(expected: Expected, given: Trace, looks_at: Callable[[str], bool
         if failed is not None:
             yield failed
             return
-        truth = expected.truth.observations[step].seen if step < len(expected.truth.observations) else {}
-        for address, value in want.seen.items():
-            if not (looks_at(address) and matches(address, expected.only)):
-                continue
+        with np.errstate(invalid="ignore", over="ignore"):
+            unmet = [due for due in expected.due(looks_at)[step] if not due.is_met(got.seen)]
+        for due in unmet:
+            address = due.address
             if address not in got.seen:
                 holds = got.seen.get(f"{address} holds")
-                instead = f"{address} should be {brief(value)}; it is a {holds}"
-                line = instead if isinstance(holds, str) else f"{address} is missing; expected {brief(value)}"
+                instead = f"{address} should be {brief(due.value)}; it is a {holds}"
+                line = instead if isinstance(holds, str) else f"{address} is missing; expected {brief(due.value)}"
                 yield Difference(step, address, "missing", line)
                 continue
-            tolerance = expected.tolerances[step].get(address, 0.0) if step < len(expected.tolerances) else 0.0
-            found = difference(address, value, truth.get(address, value), got.seen[address], tolerance)
+            found = difference(address, due.value, due.truth, got.seen[address], due.tolerance)
             if found is not None:
                 yield Difference(step, address, *found)
 
@@ -103,6 +153,21 @@ def difference(address: str, want: Seen, truth: Seen, got: Seen, tolerance: floa
     if type(got) is type(want) and got == want:
         return None
     return ("missing" if isinstance(got, Opaque) else "value"), _said(address, want, got)
+
+
+def agrees(want: Seen, got: Seen, tolerance: float) -> bool:
+    """Tell whether `difference` would find none between two values of which neither is the truth; it finds no words."""
+    if not isinstance(want, Tensor):
+        if type(want) is float:
+            return difference("", want, want, got, tolerance) is None
+        return type(got) is type(want) and got == want
+    if not isinstance(got, Tensor) or got.dtype != want.dtype or got.array.shape != want.array.shape:
+        return False
+    with np.errstate(invalid="ignore", over="ignore"):
+        gap = np.abs(np.subtract(want.array.astype(np.float64), got.array)).max(initial=0.0)
+    if np.isfinite(gap):
+        return bool(gap <= tolerance)
+    return difference("", want, want, got, tolerance) is None
 
 
 def _said(address: str, want: Seen, got: Seen) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from autograder.checks.check import Check, Mistake
-from autograder.checks.compare import Expected, difference, differences
+from autograder.checks.compare import Expected, agrees, differences
 from autograder.trace.scenario import matches
 from autograder.trace.trace import Failure, Observation, Trace
 
@@ -134,7 +134,7 @@ def alike(check: Check, expected: Expected, mistaken: Trace, given: Trace) -> bo
             if address not in want.seen or address not in got.seen:
                 return False
             a, b = want.seen[address], got.seen[address]
-            if difference(address, a, a, b, tolerances.get(address, 0.0)) is not None:
+            if not agrees(a, b, tolerances.get(address, 0.0)):
                 return False
     return True
 

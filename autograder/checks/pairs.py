@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeAlias
 
 from autograder.checks.check import Check
-from autograder.checks.compare import Expected, difference, differences
+from autograder.checks.compare import Expected, agrees, differences
 from autograder.checks.diagnose import K, alike, compared, failure_key
 from autograder.trace.trace import Observation, Trace
 
@@ -195,4 +195,4 @@ def _same(address: str, want: Observation, got: Observation, tolerance: float) -
     if address not in want.seen or address not in got.seen:
         holds = f"{address} holds"
         return address not in want.seen and address not in got.seen and want.seen.get(holds) == got.seen.get(holds)
-    return difference(address, want.seen[address], want.seen[address], got.seen[address], tolerance) is None
+    return agrees(want.seen[address], got.seen[address], tolerance)

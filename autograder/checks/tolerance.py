@@ -8,6 +8,7 @@ every known mistake lies far outside (docs/tolerances.md holds the measured marg
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -42,9 +43,14 @@ def _one(exact: Seen, rough: Seen) -> float:
     if a is None or b is None or a.shape != b.shape or a.size == 0:
         return MARGIN * FLOOR
     with np.errstate(invalid="ignore", over="ignore"):
-        gap = float(np.nanmax(np.abs(a - b), initial=0.0))
-        size = float(np.nanmax(np.abs(a), initial=0.0))
+        gap, size = _largest(np.abs(a - b)), _largest(np.abs(a))
     return MARGIN * max(gap if np.isfinite(gap) else 0.0, ROUNDING * size if np.isfinite(size) else 0.0, FLOOR)
+
+
+def _largest(given: npt.NDArray[np.float64]) -> float:
+    """Return the largest number, 0 at least, whatever is not a number beside it."""
+    largest = float(given.max(initial=0.0))
+    return float(np.nanmax(given, initial=0.0)) if math.isnan(largest) else largest
 
 
 def numbers(given: Seen) -> npt.NDArray[np.float64] | None:

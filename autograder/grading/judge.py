@@ -22,7 +22,8 @@ from autograder.checks.tolerance import derive
 from autograder.errors import CourseError
 from autograder.grading.report import CheckResult, Diagnosis
 from autograder.probe.run import run
-from autograder.trace.scenario import Scenario, in_dtype
+from autograder.trace.codec import dump_scenarios
+from autograder.trace.scenario import Dtype, Scenario, in_dtype
 from autograder.trace.trace import Trace
 
 PATIENCE = 2  # checks of an exercise that two mistakes at once were looked for in without success
@@ -35,6 +36,7 @@ class Judge:
         self.lab = lab
         self.seed = seed
         self._scenarios: dict[str, tuple[Scenario, ...]] = {}
+        self._questions: dict[str, str] = {}
         self._expected: dict[str, tuple[Expected, ...]] = {}
         self._mistaken: dict[tuple[str, str, int], Trace] = {}
         self._wrong: dict[tuple[str, str, int], frozenset[Spot]] = {}
@@ -46,15 +48,18 @@ class Judge:
             self._scenarios[check.name] = check.scenarios(Draw(self.seed, check.name))
         return self._scenarios[check.name]
 
+    def question(self, check: Check) -> str:
+        """Return the scenarios of a check as the text that a kernel is sent: the same for a whole class."""
+        if check.name not in self._questions:
+            self._questions[check.name] = dump_scenarios(self.scenarios(check))
+        return self._questions[check.name]
+
     def expected(self, check: Check) -> tuple[Expected, ...]:
         """Return what the reference shows: as the scenario says, in float64, and the tolerances."""
         if check.name not in self._expected:
             asked = self.scenarios(check)
-            reference = self.lab.reference
-            plain, truth, low = (
-                run(version, reference)
-                for version in (asked, [in_dtype(s, "float64") for s in asked], [in_dtype(s, "float32") for s in asked])
-            )
+            plain = run(asked, self.lab.reference, evidence=False)
+            truth, low = (self._moved(asked, plain, dtype) for dtype in ("float64", "float32"))
             for trace in plain:
                 if trace.failure is not None and trace.failure.type not in check.raises:
                     raise CourseError(
@@ -66,6 +71,17 @@ class Judge:
                 for s, a, b, c in zip(asked, plain, truth, low, strict=True)
             )
         return self._expected[check.name]
+
+    def _moved(self, asked: Sequence[Scenario], plain: Sequence[Trace], dtype: Dtype) -> list[Trace]:
+        """Return what the reference shows in another dtype; where that is the scenario's own, what it has shown."""
+        moved = [in_dtype(scenario, dtype) for scenario in asked]
+        others = iter(run([m for m, s in zip(moved, asked, strict=True) if m != s], self.lab.reference, evidence=False))
+        return [next(others) if m != s else trace for m, s, trace in zip(moved, asked, plain, strict=True)]
+
+    def get_ready(self) -> None:
+        """Find out now what the reference shows in every check, while there is nothing else to do."""
+        for check in self.lab.checks:
+            self.expected(check)
 
     def mistaken(self, mistake: Mistake, check: Check, place: int) -> Trace:
         """Return what a named mistake shows in one scenario of a check."""

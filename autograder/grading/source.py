@@ -15,6 +15,8 @@ BUILT_IN = re.compile(
     r"(BatchNorm|LayerNorm|GroupNorm|InstanceNorm|RMSNorm|LocalResponseNorm)\w*$"
     r"|^(native_|cudnn_|miopen_|_native_)?(batch|layer|group|instance|rms|weight)_norm(_\w+)?$"
 )
+# A part of each such word.
+HINT = re.compile(r"Norm|_norm|autograd|backward|vjp|jacrev|jacobian|requires_grad_|forward_ad")
 BEGINS = re.compile(r"(?!\s|[#)\]}]|(else|elif|except|finally)\b).")  # a line in column 0 that may begin a statement
 LOOK_AHEAD = 20  # beginnings that one statement may reach over
 AUTOGRAD = ("autograd", "backward", "vjp", "jacrev", "jacobian", "requires_grad_", "forward_ad")
@@ -105,8 +107,16 @@ def mentions(sources: Sequence[str], exercises: Iterable[str]) -> dict[str, tupl
         for node in body:
             if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name in wanted:
                 lines = _lines(source)
-                found[node.name] = tuple(_mentioned(node, lines, wanted))
+                found[node.name] = tuple(_mentioned(node, lines, wanted)) if _may_mention(node, lines) else ()
     return {name: where for name, where in found.items() if where}
+
+
+def _may_mention(node: ast.ClassDef | ast.FunctionDef, lines: Sequence[str]) -> bool:
+    """Tell whether a word of torch's stands anywhere in a definition but in its own name: nearly always none does."""
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    text = "".join(lines[first - 1 : node.end_lineno])
+    # Python reads a letter of another width as the plain one.
+    return not text.isascii() or len(HINT.findall(text)) > len(HINT.findall(node.name))
 
 
 def _mentioned(node: ast.ClassDef | ast.FunctionDef, lines: Sequence[str], wanted: set[str]) -> Iterable[str]:

@@ -68,11 +68,12 @@ class Stream:
 
     async def send(self, parts: list[bytes]) -> None:
         """Send one message; waits while the kernel does not read."""
+        frames = []
         for number, part in enumerate(parts):
             more = MORE if number + 1 < len(parts) else 0
             short = len(part) < 256
-            self._writer.write(bytes([more if short else more | LONG]))
-            self._writer.write(len(part).to_bytes(1 if short else 8, "big") + part)
+            frames += [bytes([more if short else more | LONG]), len(part).to_bytes(1 if short else 8, "big"), part]
+        self._writer.write(b"".join(frames))  # in one piece: each write wakes the kernel
         await self._writer.drain()
 
     async def receive(self, max_bytes: int) -> tuple[list[bytes] | None, int]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import linecache
 import sysconfig
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
+from types import TracebackType
 from typing import Any
 
+import numpy as np
 import torch
 
 from autograder.trace.codec import MAX_BITS
@@ -18,9 +21,12 @@ MAX_ENTRIES = 50
 MAX_DEPTH = 3  # of tuples and dictionaries in one another
 MAX_SEEN = 150  # addresses of one value
 MAX_TEXT = 1000
+MAX_FRAMES = 5
 # Whose frames say nothing to a student: ours, those of installed packages, those of Python's own library.
 OTHERS = ("autograder/probe", "autograder\\probe", "site-packages", "dist-packages", "<frozen ")
 LIBRARY = sysconfig.get_path("stdlib")
+# torch's own classes: the methods of a student's class would be a student's code.
+OWN = frozenset((torch.Tensor, torch.nn.Parameter))
 
 
 def thing(given: Any) -> Seen:
@@ -37,9 +43,27 @@ def thing(given: Any) -> Seen:
 
 
 def _tensor(given: torch.Tensor) -> Seen:
+    if type(given) in OWN:
+        return _numbers(given)
     dtype = str(given.dtype).removeprefix("torch.")
     if given.numel() > MAX_ELEMENTS:
         return Opaque(f"tensor of {given.numel()} elements")
+    return _odd(given, dtype)
+
+
+def _numbers(given: torch.Tensor) -> Seen:
+    dtype = dtype_name(given.dtype)
+    if given.numel() > MAX_ELEMENTS:
+        return Opaque(f"tensor of {given.numel()} elements")
+    try:
+        array = np.array(given.numpy(force=True), order="C")  # a copy: a later step may write into it
+    except (RuntimeError, TypeError):
+        return _odd(given, dtype)
+    return Tensor(dtype, array) if array.dtype.kind in "fiub" else Opaque(f"tensor of {dtype}")
+
+
+def _odd(given: torch.Tensor, dtype: str) -> Seen:
+    """Return a tensor step by step: one of a class of a student's, or of what numpy has no word for (bfloat16 as float32)."""
     try:
         plain = given.detach().to("cpu", copy=True).resolve_conj().resolve_neg()
         if plain.dtype == torch.bfloat16:
@@ -50,9 +74,13 @@ def _tensor(given: torch.Tensor) -> Seen:
     return Tensor(dtype, array) if array.dtype.kind in "fiub" else Opaque(f"tensor of {dtype}")
 
 
-def _numpy(given: Any) -> Seen:
-    import numpy as np
+@cache
+def dtype_name(dtype: torch.dtype) -> str:
+    """Return a dtype's name without torch's."""
+    return str(dtype).removeprefix("torch.")
 
+
+def _numpy(given: Any) -> Seen:
     if isinstance(given, np.generic) and given.dtype.kind in "fiub":
         return given.item()  # type: ignore[no-any-return]
     return Opaque(f"numpy.{type(given).__name__}")
@@ -90,18 +118,26 @@ def state(m: torch.nn.Module) -> dict[str, Seen]:
         "state_dict keys": ", ".join(sorted(m.state_dict())[:MAX_ENTRIES]),
     }
     for name in CONTRACT_NAMES:
-        there = getattr(m, name, Opaque("missing"))
-        kind = (
-            "a parameter" if name in parameters else "a buffer" if name in buffers else "neither parameter nor buffer"
-        )
-        seen[f"kind of m.{name}"] = kind if isinstance(there, torch.Tensor) else "no tensor"
-        shape = f"{tuple(there.shape)}, {there.dtype}" if isinstance(there, torch.Tensor) else "no tensor"
-        seen[f"shape of m.{name}"] = shape
-        seen[f"m.{name}"] = there if isinstance(there, Opaque) else thing(there)
-        if isinstance(there, torch.Tensor) and name in buffers:
-            seen[f"m.{name} keeps a graph"] = bool(there.requires_grad)
+        _look_at(name, getattr(m, name, MISSING), parameters, buffers, seen)
     seen.update(_rows(getattr(m, "weight_g", None), getattr(m, "weight_v", None)))
     return seen
+
+
+def _look_at(
+    name: str, there: Any, parameters: Mapping[str, Any], buffers: Mapping[str, Any], seen: dict[str, Seen]
+) -> None:
+    kind, shape, value, graph = ADDRESSES[name]
+    if not isinstance(there, torch.Tensor):
+        seen[kind] = seen[shape] = "no tensor"
+        seen[value] = there if isinstance(there, Opaque) else thing(there)
+        return
+    seen[kind] = (
+        "a parameter" if name in parameters else "a buffer" if name in buffers else "neither parameter nor buffer"
+    )
+    seen[shape] = f"{tuple(there.shape)}, {there.dtype}"
+    seen[value] = thing(there)
+    if name in buffers:
+        seen[graph] = bool(there.requires_grad)
 
 
 def _rows(g: Any, v: Any) -> dict[str, Seen]:
@@ -131,6 +167,10 @@ CONTRACT_NAMES = (
     "weight_g",
     "weight_v",
 )
+ADDRESSES = {
+    name: (f"kind of m.{name}", f"shape of m.{name}", f"m.{name}", f"m.{name} keeps a graph") for name in CONTRACT_NAMES
+}
+MISSING = Opaque("missing")
 
 
 def failure(error: BaseException) -> Failure:
@@ -142,9 +182,19 @@ def failure(error: BaseException) -> Failure:
     except BaseException:  # a student's exception may fail to print
         message = "(the exception could not be printed)"
     bases = tuple(base.__name__ for base in type(error).__mro__ if base not in (object, BaseException))
-    frames = [
-        Frame(f.name, f.lineno or 0, (f.line or linecache.getline(f.filename, f.lineno or 0)).strip()[:200])
-        for f in traceback.extract_tb(error.__traceback__)
-        if not any(part in f.filename for part in OTHERS) and not f.filename.startswith(LIBRARY)
-    ]
-    return Failure(type(error).__name__, bases, message[:MAX_TEXT], tuple(frames[-5:]))
+    frames = tuple(_frames(error.__traceback__))
+    return Failure(type(error).__name__, bases, message[:MAX_TEXT], frames)
+
+
+def _frames(trace: TracebackType | None) -> Iterator[Frame]:
+    """Yield the last frames that are the student's. Only their files are read: those of torch are long."""
+    own = []
+    for frame, line in traceback.walk_tb(trace):
+        file = frame.f_code.co_filename
+        if not any(part in file for part in OTHERS) and not file.startswith(LIBRARY):
+            own.append((frame, file, line))
+    for frame, file, line in own[-MAX_FRAMES:]:
+        linecache.lazycache(file, frame.f_globals)
+        linecache.checkcache(file)
+        read = traceback.FrameSummary(file, line, frame.f_code.co_name, lookup_line=False).line
+        yield Frame(frame.f_code.co_name, line or 0, (read or "").strip()[:200])

@@ -7,119 +7,93 @@ It decides nothing. A student who wants to hide from it can, since it runs in th
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from autograder.probe.threads import followed
-
-# Parts of operator names that no hand-written layer calls: native_batch_norm, cudnn_batch_norm, _native_batch_norm_legit,
-# batch_norm_stats, _batch_norm_with_update, native_layer_norm, native_group_norm, _fused_rms_norm and their backward forms.
-BUILT_IN = ("batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm", "weight_norm")
-
-FORWARD_MODE = "_make_dual"  # torch's forward-mode differentiation begins with it; it saves no tensor
+from autograder.probe.modes import HeardSlowly
+from autograder.probe.operators import FORWARD_MODE, Heard, can_hear, raised_in
+from autograder.probe.threads import Followed
 
 
 @dataclass
 class OperatorLog:
-    """What was seen: names of built-in operators in the order of their first call, and autograd's use."""
+    """What was seen: names of built-in functions and operators in the order of their first call, and autograd's use."""
 
     operators: list[str] = field(default_factory=list)
     unpacked: bool = False
 
-
-class _Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """What the dispatcher runs, however it was called: `aten.native_batch_norm.default`."""
-
-    def __init__(self, log: OperatorLog) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.log = log
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        _note(self.log, _name_of(func))
-        return func(*args, **(kwargs or {}))
+    def note(self, name: str) -> None:
+        """Write down the name of what ran."""
+        if name == FORWARD_MODE:
+            self.unpacked = True
+        elif name not in self.operators:
+            self.operators.append(name)
 
 
-# TorchDispatchMode wraps the method so that torch.compile leaves it alone; that imports torch's compiler (a second) at the
-# first operator and costs half of the listening. Nothing is compiled while the probe listens.
-_Operators.__torch_dispatch__ = inspect.unwrap(_Operators.__torch_dispatch__)  # type: ignore[method-assign]
+class Watch:
+    """A block in which a log is kept of this thread and of those that begin in it: of operators, of autograd, or of both.
+
+    It can be entered again, though not while it is entered.
+    """
+
+    def __init__(self, log: OperatorLog, *, operators: bool, autograd: bool) -> None:
+        def unpack(saved: Any) -> Any:
+            log.unpacked = True
+            return saved
+
+        def blocks() -> tuple[AbstractContextManager[Any], ...]:
+            heard = ((Heard if can_hear() else HeardSlowly)(log.note),) if operators else ()
+            hooks = (torch.autograd.graph.saved_tensors_hooks(_same, unpack),) if autograd else ()
+            return (*heard, *hooks)
+
+        self._log = log
+        self._operators = operators
+        self._blocks = blocks()
+        self._followed = Followed(blocks)
+
+    def __enter__(self) -> None:
+        for block in self._blocks:
+            block.__enter__()
+        if self._blocks:
+            self._followed.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        if self._blocks:
+            self._followed.__exit__(*error)
+        for block in reversed(self._blocks):
+            block.__exit__(*error)
+
+    def raised(self, error: BaseException) -> None:
+        """Note which functions an exception went through that ended the block: no operator may have run yet."""
+        if self._operators:
+            for name in raised_in(error):
+                self._log.note(name)
 
 
-@lru_cache(maxsize=4096)
-def _name_of(func: Any) -> str:
-    return str(func)
+def _same(tensor: Any) -> Any:
+    return tensor
 
 
-class _Functions(TorchFunctionMode):
-    """What Python code calls: needed for functions that are composed of ordinary operators, as F.rms_norm on a CPU."""
-
-    def __init__(self, log: OperatorLog) -> None:
-        super().__init__()
-        self.log = log
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if getattr(func, "__module__", None) in ("torch", "torch.nn.functional", "torch._C._nn", None):
-            name = str(getattr(func, "__name__", ""))
-            _note(self.log, name)
-            self.log.unpacked |= name == FORWARD_MODE
-        return func(*args, **(kwargs or {}))
-
-
-def _note(log: OperatorLog, name: str) -> None:
-    if _is_built_in(name) and name not in log.operators:
-        log.operators.append(name)
-
-
-@lru_cache(maxsize=4096)
-def _is_built_in(name: str) -> bool:
-    return any(part in name for part in BUILT_IN)
-
-
-@contextmanager
-def listening(log: OperatorLog) -> Iterator[None]:
+def listening(log: OperatorLog) -> Watch:
     """Write the built-in normalization operators that run inside the block into the log."""
-
-    @contextmanager
-    def modes() -> Iterator[None]:
-        with _Functions(log), _Operators(log):
-            yield
-
-    with modes(), followed(modes):
-        yield
+    return Watch(log, operators=True, autograd=False)
 
 
-@contextmanager
-def watching_autograd(log: OperatorLog) -> Iterator[None]:
+def watching_autograd(log: OperatorLog) -> Watch:
     """Note when a backward pass reads a tensor that was saved for it inside the block.
 
     Building a graph alone is no offence (a hand-written backward on a tensor that needs a gradient builds one); reading it is.
     """
+    return Watch(log, operators=False, autograd=True)
 
-    def unpack(saved: Any) -> Any:
-        log.unpacked = True
-        return saved
 
-    @contextmanager
-    def hooks() -> Iterator[None]:
-        with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, unpack):
-            yield
-
-    with hooks(), followed(hooks):
-        yield
+NORMALIZATION = tuple(f"torch.nn.modules.{name}" for name in ("batchnorm", "normalization", "instancenorm"))
 
 
 def inherited(target: object) -> tuple[str, ...]:
     """Return torch's own normalization classes that a class, or the class of a module, derives from."""
     cls = target if inspect.isclass(target) else type(target)
-    return tuple(
-        f"torch.nn.{base.__name__}"
-        for base in cls.__mro__
-        if base.__module__.startswith(("torch.nn.modules.batchnorm", "torch.nn.modules.normalization"))
-        or base.__module__.startswith("torch.nn.modules.instancenorm")
-    )
+    return tuple(f"torch.nn.{base.__name__}" for base in cls.__mro__ if base.__module__.startswith(NORMALIZATION))

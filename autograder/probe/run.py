@@ -10,11 +10,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-import signal
-import threading
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -22,8 +18,11 @@ from typing import Any
 import torch
 
 from autograder.probe import observe
+from autograder.probe.alarm import Alarm, ScenarioTimeout
 from autograder.probe.arguments import Given, real
-from autograder.probe.oplog import OperatorLog, inherited, listening, watching_autograd
+from autograder.probe.gradient import backward
+from autograder.probe.oplog import OperatorLog, Watch, inherited
+from autograder.probe.orderly import Orderly
 from autograder.trace.scenario import (
     Backward,
     Build,
@@ -45,69 +44,90 @@ from autograder.trace.trace import Failure, Observation, Seen, Trace
 
 SCENARIO_TIMEOUT_S = 5.0  # CPU seconds of one step
 HURRY_S = 1.0  # of a step, once another scenario of the check has taken too long
-WALL_FACTOR = 6.0  # wall time guards against sleeping; a loaded machine must not cost anyone a point
-
-
-class ScenarioTimeout(BaseException):
-    """A scenario took longer than its time; a BaseException, so that `except Exception` does not swallow it."""
 
 
 def run(
-    scenarios: Sequence[Scenario], namespace: Mapping[str, Any], timeout_s: float = SCENARIO_TIMEOUT_S
+    scenarios: Sequence[Scenario],
+    namespace: Mapping[str, Any],
+    timeout_s: float = SCENARIO_TIMEOUT_S,
+    *,
+    evidence: bool = True,
 ) -> list[Trace]:
-    """Run each scenario on the names in the namespace and return one trace for each, in order."""
-    with _orderly_torch():
-        warm_up()
+    """Run each scenario on the names in the namespace and return one trace for each, in order.
+
+    Without `evidence` the traces do not say which operators ran, nor whether autograd did: for the reference, of whom nobody asks.
+    """
     traces: list[Trace] = []
-    for scenario in scenarios:
-        # Where one step took too long, the others most likely will; they get less time, so that the check ends.
-        slow = any(t.failure is not None and t.failure.type == ScenarioTimeout.__name__ for t in traces)
-        with _orderly_torch():  # for each anew: what one scenario turns must not reach the next
-            traces.append(_run_one(scenario, namespace, min(timeout_s, HURRY_S) if slow else timeout_s))
+    with Orderly() as orderly, Alarm(timeout_s) as alarm:
+        warm_up()
+        for scenario in scenarios:
+            orderly.again()  # for each anew: what one scenario turns must not reach the next
+            trace = _run_one(scenario, namespace, alarm, evidence)
+            traces.append(trace)
+            if trace.failure is not None and trace.failure.type == ScenarioTimeout.__name__:
+                # Where one step took too long, the others most likely will; they get less time, so that the check ends.
+                alarm.seconds = min(timeout_s, HURRY_S)
     return traces
 
 
 @cache
 def warm_up() -> None:
     """Have torch load what it loads at first use, before any alarm can ring in the middle of such an import."""
-    with listening(OperatorLog()), watching_autograd(OperatorLog()):
+    with Watch(OperatorLog(), operators=True, autograd=True):
         layer = torch.nn.Sequential(torch.nn.Linear(2, 2))
         layer(torch.ones(1, 2, requires_grad=True)).square().sum().backward()
         copy.deepcopy(layer).load_state_dict(layer.state_dict())
 
 
-def _run_one(scenario: Scenario, namespace: Mapping[str, Any], timeout_s: float) -> Trace:
+def _run_one(scenario: Scenario, namespace: Mapping[str, Any], alarm: Alarm, evidence: bool) -> Trace:
     log, bench = OperatorLog(), _Bench(namespace)
+    watches: dict[bool, Watch] = {}
     observations: list[Observation] = []
     for step in scenario.steps:
         seen: dict[str, Seen] = {}
-        failure = _tried(step, bench, seen, log, timeout_s, _autograd_watch(step, log))
+        # Autograd is watched where a function is called: a module's backward pass is torch's business.
+        autograd = evidence and isinstance(step, Call)
+        if autograd not in watches:
+            watches[autograd] = Watch(log, operators=evidence, autograd=autograd)
+        failure = _tried(step, bench, seen, alarm, watches[autograd])
         if failure is not None and "saved tensor hooks" in failure.message:
             log.unpacked = True  # torch.func refuses to run under the watch: once more without, if autograd is allowed
             seen.clear()
-            failure = _tried(step, bench, seen, log, timeout_s, _nothing())
+            failure = _tried(step, bench, seen, alarm, Watch(log, operators=evidence, autograd=False))
         observations.append(Observation(seen, failure))
         if failure is not None:
             break
     return Trace(scenario.name, tuple(observations), tuple(log.operators), log.unpacked, bench.inherits)
 
 
-def _tried(
-    step: Step, bench: _Bench, seen: dict[str, Seen], log: OperatorLog, timeout_s: float, watch: Any
-) -> Failure | None:
+def _tried(step: Step, bench: _Bench, seen: dict[str, Seen], alarm: Alarm, watch: Watch) -> Failure | None:
     # What the grader makes, and how it looks afterwards, is no work of the student's: it is not watched, which costs time.
     given = Given(step) if isinstance(step, Call) else None
+    raised: BaseException | None = None
+    alarm.start()
     try:
-        with _alarm(timeout_s):
-            with listening(log), watch:
+        with watch:
+            try:
+                alarm.rings = True
                 bench.do(step, seen, given)
-            if given is not None:
-                seen.update(given.left_behind())
+            finally:
+                alarm.rings = False  # the watch is not to be interrupted while it ends
+        if given is not None:
+            alarm.rings = True
+            seen.update(given.left_behind())
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # SystemExit and GeneratorExit too: they are the student's, not ours
-        return observe.failure(error)
-    return None
+        raised = error
+    finally:
+        alarm.rings = False
+    try:
+        if raised is None:
+            return None
+        watch.raised(raised)
+        return observe.failure(raised)
+    finally:
+        raised = None  # it holds this frame, and all of the student's
 
 
 class _Bench:
@@ -240,7 +260,7 @@ class _Bench:
         self._backward(x, y, step.grad, seen)
 
     def _backward(self, x: Any, y: Any, grad: Recipe, seen: dict[str, Seen]) -> None:
-        y.backward(real(grad))
+        backward(y, real(grad))
         seen["x.grad"] = observe.thing(x.grad)
         for name, parameter in itertools.islice(self.m.named_parameters(), 20):
             seen[f"m.{name}.grad"] = observe.thing(parameter.grad)
@@ -248,58 +268,3 @@ class _Bench:
     def _call(self, step: Call, given: Given, seen: dict[str, Seen]) -> None:
         result = self._target(step.target)(*given.args, **given.kwargs)
         seen.update(observe.value("result", result))
-
-
-def _autograd_watch(step: Step, log: OperatorLog) -> Any:
-    return watching_autograd(log) if isinstance(step, Call) else _nothing()
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
-
-
-@contextmanager
-def _alarm(timeout_s: float) -> Iterator[None]:
-    """Raise ScenarioTimeout inside the block after a time, where the platform and the thread allow it.
-
-    It rings again every half second, since `except BaseException` in a student's loop may swallow the first.
-    """
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
-        yield
-        return
-
-    def ring(*_: Any) -> None:
-        raise ScenarioTimeout(f"it took more than {timeout_s:g} seconds")
-
-    clocks = (
-        (signal.ITIMER_PROF, signal.SIGPROF, timeout_s),
-        (signal.ITIMER_REAL, signal.SIGALRM, WALL_FACTOR * timeout_s),
-    )
-    before = [signal.signal(number, ring) for _, number, _ in clocks]
-    for timer, _, seconds in clocks:
-        signal.setitimer(timer, seconds, 0.5)
-    try:
-        yield
-    finally:
-        for (timer, number, _), old in zip(clocks, before, strict=True):
-            signal.setitimer(timer, 0)
-            signal.signal(number, old)
-
-
-@contextmanager
-def _orderly_torch() -> Iterator[None]:
-    """Give the block torch's default switches, whatever the notebook left, and put the notebook's back afterwards."""
-    dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
-    anomaly = torch.is_anomaly_enabled()
-    torch.set_default_dtype(torch.float32)
-    torch.set_grad_enabled(True)
-    torch.autograd.set_detect_anomaly(False)
-    try:
-        with warnings.catch_warnings(), torch.inference_mode(False):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        torch.set_default_dtype(dtype)
-        torch.set_grad_enabled(grad)
-        torch.autograd.set_detect_anomaly(anomaly)

@@ -16,13 +16,14 @@ import torch
 
 from autograder.probe.run import run
 from autograder.trace.codec import dump_traces, load_scenarios
+from autograder.trace.parcel import pack
 
 MIME = "application/vnd.normalization-course.traces"
 
 
-def request(scenarios_json: str) -> str:
-    """Return the code that a grader executes in a kernel to have scenarios run there."""
-    text = base64.b64encode(scenarios_json.encode()).decode()
+def request(*checks: str) -> str:
+    """Return the code that a grader executes in a kernel to have the scenarios of some checks run there, JSON text of each."""
+    text = base64.b64encode("\n".join(checks).encode()).decode()  # JSON text has no line breaks
     return f'__import__("autograder.probe.serve", fromlist=["answer"]).answer("{text}", globals())'
 
 
@@ -49,10 +50,18 @@ def ready(seed: int) -> None:
 
 
 def answer(request_text: str, namespace: dict[str, Any]) -> None:
-    """Run the scenarios on the notebook's names and display the traces. What student code prints meanwhile is dropped."""
+    """Run the scenarios on the notebook's names and display a parcel of traces, one reply for each check.
+
+    It ends with the first check that took too long: the grader decides whether the others are worth the time. What student code
+    prints meanwhile is dropped.
+    """
     from IPython.display import publish_display_data
 
-    scenarios = load_scenarios(base64.b64decode(request_text).decode())
+    replies = []
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        traces = run(scenarios, namespace)
-    publish_display_data({MIME: base64.b64encode(dump_traces(traces)).decode()})  # type: ignore[no-untyped-call]
+        for text in base64.b64decode(request_text).decode().splitlines():
+            traces = run(load_scenarios(text), namespace)
+            replies.append(dump_traces(traces))
+            if any(trace.took_too_long for trace in traces):
+                break
+    publish_display_data({MIME: base64.b64encode(pack(replies)).decode()})  # type: ignore[no-untyped-call]

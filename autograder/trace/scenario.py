@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -22,6 +23,7 @@ Dtype = Literal["float16", "float32", "float64", "int64"]
 Layout = Literal["contiguous", "transposed", "strided", "channels_last"]
 
 MAX_ELEMENTS = 1 << 20  # of one recipe: a scenario is a question, not a load test
+MAX_KEPT = 1 << 10  # of one whose numbers are kept
 
 
 @dataclass(frozen=True)
@@ -192,6 +194,7 @@ class Scenario:
         return sum(math.prod(r.shape) for step in self.steps for r in recipes(step))
 
 
+@lru_cache(maxsize=1 << 13)
 def matches(address: str, patterns: tuple[str, ...]) -> bool:
     """Tell whether an address fits one of the patterns; the brackets of an address are meant as they stand."""
     return any(fnmatchcase(address, pattern.replace("[", "[[]")) for pattern in patterns)
@@ -217,6 +220,15 @@ def draw(recipe: Recipe) -> npt.NDArray[np.generic]:
     Raw Philox words become uniforms u in (0, 1), and pairs of those standard normals by Box and Muller; both are defined here,
     since numpy keeps its raw streams stable between releases but not its distributions.
     """
+    # Not kept: what is large, and what is written out (two zeros of different sign are equal).
+    kept = recipe.values is None and math.prod(recipe.shape) <= MAX_KEPT
+    numbers = _drawn(recipe) if kept else _drawn.__wrapped__(recipe)
+    return np.array(numbers, order="C")  # a copy, and not ascontiguousarray: it would turn () into (1,)
+
+
+@lru_cache(maxsize=4096)
+def _drawn(recipe: Recipe) -> npt.NDArray[np.generic]:
+    """Draw the numbers; the small ones are kept, since a class and a diagnosis draw the same again and again."""
     size = math.prod(recipe.shape)
     if recipe.values is not None:
         numbers = np.array(recipe.values, dtype=np.float64).reshape(recipe.shape)
@@ -232,12 +244,12 @@ def draw(recipe: Recipe) -> npt.NDArray[np.generic]:
             numbers = np.abs(numbers)
     if recipe.through is not None:
         numbers = numbers.astype(recipe.through)
-    return np.array(numbers, dtype=recipe.dtype, order="C")  # not ascontiguousarray: it would turn () into (1,)
+    return np.array(numbers, dtype=recipe.dtype)
 
 
-def _per_channel(given: float | tuple[float, ...], shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+def _per_channel(given: float | tuple[float, ...], shape: tuple[int, ...]) -> npt.NDArray[np.float64] | float:
     if not isinstance(given, tuple):
-        return np.array(given)
+        return given
     return np.array(given).reshape([-1] + [1] * (len(shape) - 2) if len(shape) > 1 else shape)
 
 
@@ -248,9 +260,9 @@ def in_dtype(scenario: Scenario, dtype: Dtype) -> Scenario:
 
     def moved(entry: object) -> object:
         if isinstance(entry, Recipe):
-            return (
-                entry if entry.dtype == "int64" else replace(entry, dtype=dtype, through=entry.through or entry.dtype)
-            )
+            if entry.dtype in ("int64", dtype):
+                return entry
+            return replace(entry, dtype=dtype, through=entry.through or entry.dtype)
         if isinstance(entry, Network):
             return entry.in_dtype(dtype)
         if isinstance(entry, Maker):

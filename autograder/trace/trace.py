@@ -80,6 +80,11 @@ class Trace:
     inherits: tuple[str, ...] = ()
 
     @property
+    def took_too_long(self) -> bool:
+        """Tell whether the probe had to stop it."""
+        return self.failure is not None and self.failure.type == "ScenarioTimeout"
+
+    @property
     def failure(self) -> Failure | None:
         """The failure that ended the scenario, if one did."""
         return self.observations[-1].failure if self.observations else None

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.checks.compare import Difference, Expected, brief, difference, differences
-from autograder.trace.trace import Failure, Frame, Observation, Opaque, Tensor, Trace
+from autograder.checks.compare import Difference, Due, Expected, agrees, brief, difference, differences
+from autograder.trace.trace import Failure, Frame, Observation, Opaque, Seen, Tensor, Trace
 
 
 def tensor(*values: Any, dtype: str = "float64") -> Tensor:
@@ -161,6 +161,38 @@ def failed(type_: str, *bases: str, message: str = "no", frames: tuple[Frame, ..
 def found(want: Trace, got: Trace, keys: tuple[str, ...] = ("*",), only: tuple[str, ...] = ("*",)) -> list[Difference]:
     """All differences, a check looking at some addresses."""
     return list(differences(Expected(want, want, (), only), got, lambda address: "*" in keys or address in keys))
+
+
+NUMBERS = st.one_of(st.floats(width=32), st.sampled_from([math.nan, math.inf, -math.inf, 0.0, 1e308, -1e308]))
+ARRAYS = st.lists(NUMBERS, max_size=4).map(lambda numbers: np.array(numbers))
+VALUES = st.one_of(
+    st.builds(Tensor, st.sampled_from(["float32", "float64"]), ARRAYS),
+    st.builds(Tensor, st.just("float64"), NUMBERS.map(np.array)),
+    NUMBERS,
+    st.integers(-3, 3),
+    st.booleans(),
+    st.sampled_from(["a", "b", None, Opaque("missing")]),
+)
+
+
+@given(VALUES, VALUES, VALUES, st.sampled_from([0.0, 1e-6, 1.0, 1e6]))
+@settings(max_examples=500, deadline=None)
+def test_the_quick_looks_agree_with_the_long_one(want: Seen, truth: Seen, got: Seen, tolerance: float) -> None:
+    """What is plainly met is no difference, and what agrees is none either, whatever numbers these are."""
+    with np.errstate(all="ignore"):
+        if Due("y", want, truth, tolerance).is_met({"y": got}):
+            assert difference("y", want, truth, got, tolerance) is None
+        assert agrees(want, got, tolerance) == (difference("y", want, want, got, tolerance) is None)
+        assert agrees(want, want, tolerance) == (difference("y", want, want, want, tolerance) is None)
+
+
+def test_a_number_that_is_met_is_seen_at_once() -> None:
+    """Nearly all that is asked about a class is right."""
+    want = Tensor("float32", np.array([1.0, 2.0], np.float32))
+    due = Due("y", want, Tensor("float64", np.array([1.0, 2.25])), 0.5)
+    assert due.is_met({"y": Tensor("float32", np.array([1.5, 2.75], np.float32))})
+    assert not due.is_met({"y": Tensor("float32", np.array([1.5, 1.5], np.float32))})
+    assert not due.is_met({})
 
 
 def test_equal_traces_have_no_difference() -> None:

@@ -17,7 +17,7 @@ from right import RIGHT
 from right_layers import SCRIPTED
 from running import graded
 
-from autograder.grading.course import load_course_lab
+from autograder.grading.course import load_lab
 from autograder.grading.grade import grade_source
 from autograder.grading.report import CheckResult
 from autograder.sandbox.policy import Limits
@@ -73,7 +73,7 @@ def test_a_wrong_name_loses_points(ident: str) -> None:
 )
 def test_an_honest_file_keeps_all_points_in_a_box(text: str) -> None:
     """The same in a real kernel, which knows magics and the source of a cell."""
-    report = grade_source(text, load_course_lab(ROOT, "lab01_batch_norm"), seed=SEED, limits=Limits())
+    report = grade_source(text, load_lab(ROOT, "lab01_batch_norm"), seed=SEED, limits=Limits())
     assert [c.name for c in report.checks if not c.passed] == []
 
 
@@ -91,7 +91,7 @@ def test_a_deadly_layer_costs_its_own_exercise_and_no_other(what: str) -> None:
     start = "    def forward(self, x):\n"
     deadly = PLAIN["BatchNorm1d"].replace(start, f"{start}        {FATAL[what]}\n")
     text = "\n\n".join([deadly, PLAIN["BatchNorm2d"], PLAIN["batch_norm_backward"]])
-    report = grade_source(text, load_course_lab(ROOT, "lab01_batch_norm"), seed=SEED, limits=Limits())
+    report = grade_source(text, load_lab(ROOT, "lab01_batch_norm"), seed=SEED, limits=Limits())
     assert {check.exercise for check in report.checks if not check.passed} == {"BatchNorm1d"}
     assert not any(
         check.points for check in report.checks if check.exercise == "BatchNorm1d" and check.name == "bn1d-training"

@@ -14,6 +14,7 @@ from autograder.errors import CourseError
 from autograder.grading.judge import Judge, namespace
 from autograder.grading.report import CheckResult
 from autograder.probe.run import run
+from autograder.trace.codec import load_scenarios
 from autograder.trace.scenario import Build, Call, Forward, Recipe, Scenario, Value
 from autograder.trace.trace import Observation, Opaque, Tensor, Trace
 from solutions.lab01_batch_norm.checks import LAB as LAB_1
@@ -146,6 +147,31 @@ def test_nobody_is_graded_against_a_broken_reference() -> None:
         judge.verdict(VALUES, run(judge.scenarios(VALUES), {"f": f}))
     with pytest.raises(CourseError, match="NameError"):
         Judge(replace(LAB, reference={}), 1).expected(VALUES)
+
+
+def test_the_reference_is_run_in_each_dtype_once() -> None:
+    """A scenario that is in float64 anyway is its own truth; one in float32 is its own rough run."""
+    ran: list[torch.dtype] = []
+
+    def noted(x: torch.Tensor) -> torch.Tensor:
+        ran.append(x.dtype)
+        return x * 2
+
+    def asked(draw: Draw) -> tuple[Scenario, ...]:
+        return tuple(Scenario(dtype, (Call("f", (draw.tensor(3, dtype=dtype),)),)) for dtype in ("float64", "float32"))
+
+    judge = Judge(replace(LAB, reference={"f": noted}), 1)
+    found = judge.expected(replace(VALUES, scenarios=asked))
+    assert ran == [torch.float64, torch.float32, torch.float64, torch.float32]
+    shown = [[run.observations[0].seen["result"] for run in (entry.trace, entry.truth)] for entry in found]
+    assert [[result.dtype for result in pair] for pair in shown] == [["float64", "float64"], ["float32", "float64"]]  # type: ignore[union-attr]
+
+
+def test_a_kernel_is_asked_what_the_reference_was_asked() -> None:
+    """The text is made once for a class."""
+    judge = Judge(LAB, 3)
+    assert load_scenarios(judge.question(VALUES)) == judge.scenarios(VALUES)
+    assert judge.question(VALUES) is judge.question(VALUES)
 
 
 def test_the_same_seed_gives_the_same_verdicts() -> None:

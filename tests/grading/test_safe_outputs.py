@@ -8,9 +8,9 @@ from typing import Any
 
 import nbformat
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 from nbgrader.utils import determine_grade
 
 from autograder.grading import outputs
@@ -127,12 +127,29 @@ FIELDS = st.sampled_from(["name", "text", "ename", "evalue", "traceback", "data"
 
 
 @given(st.lists(st.tuples(KINDS, st.dictionaries(FIELDS, JSON)), max_size=4))
+@settings(deadline=None)  # the first example loads nbformat's schema
 def test_whatever_comes_the_notebook_stays_valid(given_outputs: list[tuple[str, dict[str, Any]]]) -> None:
     """And can be written as UTF-8: nbgrader reads it next."""
     clean = outputs.safe([{**fields, "output_type": kind} for kind, fields in given_outputs])
     cell = new_code_cell("x", outputs=clean)
     nbformat.validate(new_notebook(cells=[cell]))
     json.dumps(cell, ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize(
+    "given_output",
+    [
+        {"output_type": "stream", "name": "stderr", "text": "a"},
+        {"output_type": "error", "ename": "E", "evalue": "v", "traceback": ["a", "b"]},
+        {"output_type": "display_data", "data": {"text/plain": "a"}},
+    ],
+    ids=lambda output: output["output_type"],
+)
+def test_an_output_is_what_nbformat_would_make(given_output: dict[str, Any]) -> None:
+    """Without the seconds that a class would wait for its schema: the same fields, in the same order, of the same types."""
+    made, theirs = outputs.safe([given_output])[0], new_output(**given_output)  # type: ignore[no-untyped-call]
+    assert json.dumps(made) == json.dumps(theirs)
+    assert [type(value) for value in made.values()] == [type(value) for value in theirs.values()]
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------------

@@ -146,6 +146,7 @@ def mentioned(source: str, *exercises: str) -> dict[str, tuple[str, ...]]:
         ("return nn.GroupNorm(1, 2)(x)", "GroupNorm"),
         ("return nn.LazyBatchNorm1d()(x)", "LazyBatchNorm1d"),
         ("return RMSNorm(3)(x)", "RMSNorm"),
+        ("return nn.\uff22atchNorm1d(3)(x)", "BatchNorm1d"),  # a wide letter, which Python reads as a plain one
     ],
 )
 def test_a_mention_of_torchs_own_layers_is_evidence(line: str, name: str) -> None:

@@ -434,6 +434,20 @@ def test_the_others_get_less_time_after_a_slow_one() -> None:
     assert given == [HURRY_S + 0.1, HURRY_S]
 
 
+def test_an_alarm_that_was_turned_off_rings_in_the_next_step() -> None:
+    """It is set anew for each, whatever student code has done to it."""
+
+    def turns_off() -> None:
+        for timer, number in ((signal.ITIMER_PROF, signal.SIGPROF), (signal.ITIMER_REAL, signal.SIGALRM)):
+            signal.setitimer(timer, 0)
+            signal.signal(number, signal.SIG_IGN)
+
+    steps = (Call("off"), Call("busy"))
+    trace = run([Scenario("s", steps)], {"off": turns_off, "busy": busy}, 0.3)[0]
+    assert trace.failure is not None
+    assert trace.failure.type == ScenarioTimeout.__name__
+
+
 def test_alarms_of_the_notebook_are_put_back() -> None:
     """Handlers are the caller's again, and no timer runs on."""
     mine = signal.signal(signal.SIGALRM, signal.SIG_IGN)
@@ -524,6 +538,21 @@ def test_a_switch_that_student_code_turns_is_turned_back() -> None:
     failed(Call("f"), f=f)
     assert torch.get_default_dtype() == torch.float32
     assert torch.is_grad_enabled()
+
+
+def test_a_mode_that_was_entered_and_never_left_ends_with_the_scenario() -> None:
+    """Inference mode is one that a function may turn on for good."""
+
+    kept = []  # it would end with the last name for it
+
+    def turns_on() -> None:
+        kept.append(torch.inference_mode())
+        kept[0].__enter__()
+
+    look = Scenario("b", (Call("f"),))
+    second = run([Scenario("a", (Call("on"),)), look], {"on": turns_on, "f": torch.is_inference_mode_enabled})[1]
+    assert second.observations[0].seen["result"] is False
+    assert not torch.is_inference_mode_enabled()
 
 
 def test_one_scenario_does_not_disturb_the_next() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from autograder.probe import serve
 from autograder.trace.codec import dump_scenarios, load_traces
+from autograder.trace.parcel import unpack
 from autograder.trace.scenario import Call, Scenario, Value
 
 SCENARIOS = [Scenario("a 'quoted' name\n", (Value("v"),)), Scenario("é", (Call("f"),))]
@@ -38,7 +39,8 @@ def test_a_request_is_one_line_of_code_that_answers(
     assert "\n" not in source
     exec(source, {"v": 5, "f": noisy})
     assert [set(message) for message in shown] == [{serve.MIME}]
-    traces = load_traces(base64.b64decode(shown[0][serve.MIME]))
+    [reply] = unpack(base64.b64decode(shown[0][serve.MIME]), 1)
+    traces = load_traces(reply)
     assert [trace.scenario for trace in traces] == [scenario.name for scenario in SCENARIOS]
     assert traces[0].observations[0].seen == {"v": 5}
     assert traces[1].observations[0].seen == {"result": 3}
@@ -51,6 +53,28 @@ def test_a_request_defines_nothing(shown: list[dict[str, Any]]) -> None:
     exec(serve.request(dump_scenarios(SCENARIOS)), names)
     assert set(names) == {"v", "f", "autograder", "base64", "__builtins__"}
     assert len(shown) == 1
+
+
+def test_several_checks_are_answered_in_their_order(shown: list[dict[str, Any]]) -> None:
+    """One reply for each."""
+    first, second = ([scenario] for scenario in SCENARIOS)
+    exec(serve.request(dump_scenarios(first), dump_scenarios(second)), {"v": 5, "f": noisy})
+    replies = unpack(base64.b64decode(shown[0][serve.MIME]), 2)
+    assert [load_traces(reply)[0].scenario for reply in replies] == [scenario.name for scenario in SCENARIOS]
+
+
+def test_the_first_check_that_takes_too_long_is_the_last(shown: list[dict[str, Any]]) -> None:
+    """Whether the others are worth the time is the grader's to say."""
+
+    class ScenarioTimeout(Exception):
+        pass
+
+    def late() -> None:
+        raise ScenarioTimeout
+
+    one, other = dump_scenarios([SCENARIOS[0]]), dump_scenarios([SCENARIOS[1]])
+    exec(serve.request(one, other, one), {"v": 5, "f": late})
+    assert len(unpack(base64.b64decode(shown[0][serve.MIME]), 3)) == 2
 
 
 def test_ready_says_so(shown: list[dict[str, Any]]) -> None:

@@ -304,6 +304,25 @@ HOSTILE: dict[str, bytes] = {
     "a float that is none": forged(seen({"float": "nope"})),
     "a float that is a list": forged(seen({"float": []})),
     "an integer of 1000 bits": forged(seen(2**1000)),
+    **{
+        f"a stretch {name}": forged(seen({"tensor": "a", "dtype": "d"} | stretch), a=np.ones(6))
+        for name, stretch in {
+            "that begins before the array": {"at": -1, "shape": [1]},
+            "that begins at a half": {"at": 0.5, "shape": [1]},
+            "that begins at true": {"at": True, "shape": [1]},
+            "without a shape": {"at": 0},
+            "whose shape is a number": {"at": 0, "shape": 3},
+            "of a negative length": {"at": 0, "shape": [-1]},
+            "of two negative lengths": {"at": 0, "shape": [-2, -3]},
+            "that ends behind the array": {"at": 4, "shape": [3]},
+            "that begins behind the array": {"at": 2**24, "shape": [1]},
+            "of a length of 2^64": {"at": 0, "shape": [2**64]},
+            "of 2^24 by 2^24 by 0": {"at": 0, "shape": [2**24, 2**24, 2**24, 0]},
+            "of 100 axes": {"at": 0, "shape": [1] * 100},
+            "of text": {"at": 0, "shape": ["1"]},
+        }.items()
+    },
+    "a stretch of a single number": forged(seen({"tensor": "a", "at": 0, "shape": [1], "dtype": "d"}), a=np.ones(())),
     "a tensor that is not there": forged(seen({"tensor": "t9", "dtype": "float32"})),
     "a tensor named by a list": forged(seen({"tensor": [], "dtype": "float32"}), t0=np.ones(2)),
     "a tensor without a dtype": forged(seen({"tensor": "t0"}), t0=np.ones(2)),
@@ -335,6 +354,21 @@ def test_hostile_bytes_are_a_protocol_error(raw: bytes) -> None:
     """And nothing else: any other exception would end the grading of a class."""
     with pytest.raises(ProtocolError):
         load_traces(raw)
+
+
+def test_a_whole_array_is_a_tensor_too() -> None:
+    """As older practice files have it."""
+    back = load_traces(forged(seen({"tensor": "t0", "dtype": "float32"}), t0=np.ones((2, 3), np.float32)))
+    assert same(back[0], Trace("s", one(y=Tensor("float32", np.ones((2, 3), np.float32))).observations))
+
+
+def test_a_reply_with_the_words_of_another_has_its_own_numbers() -> None:
+    """A class sends the same words again and again; they are read once."""
+    first, second = (one(y=Tensor("float64", np.full(3, n)), z=Tensor("int64", np.array(n)), n=3) for n in (1.0, 2.0))
+    for _ in range(2):
+        for trace in (first, second):
+            back = load_traces(dump_traces([trace, trace]))
+            assert all(same(given, trace) for given in back)
 
 
 def test_too_many_bytes_are_not_even_looked_at() -> None:
