@@ -12,6 +12,7 @@ import base64
 import binascii
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -54,15 +55,17 @@ class KernelSession:
     Args:
         limits: bounds of this submission; `wall_notebook_s` starts when the kernel does.
         sandboxed: False runs the kernel as an ordinary process of this user, which every report must say.
+        ahead: modules that the code will most likely import, by their full names, which a template may do for all kernels.
 
     Raises (on entering):
         SandboxUnavailable: this machine cannot give a sandbox.
         SandboxError: the kernel did not start.
     """
 
-    def __init__(self, limits: Limits, *, sandboxed: bool = True) -> None:
+    def __init__(self, limits: Limits, *, sandboxed: bool = True, ahead: Sequence[str] = ()) -> None:
         self.limits = limits
         self.sandboxed = sandboxed
+        self.ahead = ahead
         self._box: Box | None = None
         self._wire: Wire | None = None
         self._dialogue: Dialogue | None = None
@@ -86,7 +89,7 @@ class KernelSession:
             raise
         try:
             connection = write_connection(folder.path, tcp=sys.platform == "win32")
-            future = start_kernel(connection.path, folder, self.limits, sandboxed=self.sandboxed)
+            future = start_kernel(connection.path, folder, self.limits, sandboxed=self.sandboxed, ahead=self.ahead)
         except BaseException:
             folder.remove()
             raise
@@ -111,6 +114,11 @@ class KernelSession:
     ) -> None:
         await self._end()
 
+    def end_by(self, time_s: float) -> None:
+        """End it at that time of `time.monotonic` at the latest, as a second kernel of one submission must."""
+        if self._box is not None:
+            self._box.ends_s = min(self._box.ends_s, time_s)
+
     async def run_cell(self, source: str, *, wall_s: float | None = None) -> CellRun:
         """Run a student's cell and keep what it showed.
 
@@ -126,7 +134,8 @@ class KernelSession:
             outputs.add(message.kind, message.content)
             return not outputs.full
 
-        status, reason = await self._entered().execute(source, outputs, take, limit_s, 4 * room + 2**22, history=True)
+        wall = limit_s * self.limits.stretch
+        status, reason = await self._entered().execute(source, outputs, take, wall, 4 * room + 2**22, history=True)
         if status == "timeout" and not reason:
             reason = f"The cell ran for more than {limit_s:g} s and was stopped."
         if status == "flooded" and not reason:
@@ -157,7 +166,8 @@ class KernelSession:
 
         # base64 makes four bytes of three, and the printed rest shares what a cell may print.
         room = max_bytes * 4 // 3 + 2**16 + int(4 * self.limits.output_mb * 2**20)
-        status, reason = await self._entered().execute(source, outputs, take, wall_s, room, history=False)
+        wall = wall_s * self.limits.stretch
+        status, reason = await self._entered().execute(source, outputs, take, wall, room, history=False)
         if status != "ok":
             if status == "timeout" and not reason:
                 reason = f"The check of the code took more than {wall_s:g} s and was stopped."

@@ -1,8 +1,8 @@
 """Starting a kernel in a box (or, when told so, beside it): the one place that knows which rung of the ladder is used.
 
 Warm: a fork of this process' template, which has everything imported; about 50 ms. Cold: bubblewrap and a new Python for each
-kernel; a second or two. The template is made when the first kernel is asked for, and tried: a fork of it attempts to get out, and
-unless every attempt fails, kernels are cold. AUTOGRADER_KERNELS=cold asks for that.
+kernel; a second or two. The template is made when the first kernel is asked for, or by `begin`, and tried: a fork of it attempts to
+get out, and unless every attempt fails, kernels are cold. AUTOGRADER_KERNELS=cold asks for that.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from autograder.sandbox.box import Box
 from autograder.sandbox.bwrap import TEMPLATE_PLACE
 from autograder.sandbox.escapes import escapes_of_a_fork, missing_in_a_fork
 from autograder.sandbox.folder import RunFolder
+from autograder.sandbox.groups import close as close_groups
 from autograder.sandbox.keeper import keeper
 from autograder.sandbox.policy import Limits
 from autograder.sandbox.start import start_box, start_fork
@@ -33,7 +34,24 @@ KERNEL_OPTIONS = (
     "--HistoryManager.enabled=False",  # no SQLite file
     "--IPKernelApp.parent_handle=1",  # no poll for a parent: the box ends with the grader anyway
 )
-PRELOAD = ("numpy", "torch", "ipykernel.kernelapp", "IPython.display", "autograder.probe.serve", "autograder.student")
+PRELOAD = (
+    "numpy",
+    "torch",
+    "numpy.random",
+    "ipykernel.kernelapp",
+    "ipykernel.ipkernel",
+    "ipykernel.zmqshell",
+    "tornado.platform.asyncio",
+    "IPython.core.completerlib",
+    "IPython.core.oinspect",
+    "IPython.extensions.storemagic",
+    "IPython.display",
+    "autograder.probe.serve",
+    "autograder.student",
+    "autograder.probe.run:warm_up",  # run as well: torch imports more when it is used, which each fork would do anew
+)
+"""What the template imports: modules, and functions that import by being called."""
+
 NEEDED = (
     "IPython.core.debugger",
     "matplotlib_inline.backend_inline",
@@ -44,6 +62,17 @@ _log = logging.getLogger(__name__)
 _lock = threading.Lock()
 _template: Template | None = None
 _refused = ""  # why there is none
+_candidate: Template | None = None  # the last one that was tried
+_ending = False
+
+
+def begin() -> None:
+    """Have the template made while the caller goes on: it imports torch in its box, which takes as long as importing it here.
+
+    Nothing is lost where the caller ends before it is done, or where there can be none: whoever asks for a kernel waits, and
+    hears why.
+    """
+    threading.Thread(target=template, name="template-begins", daemon=True).start()
 
 
 def new_folder(name: str | None = None, *, sandboxed: bool = True) -> RunFolder:
@@ -66,7 +95,8 @@ def template() -> Template | None:
                 _template = _made()
             except (SandboxError, OSError) as error:
                 _refused = str(error)
-                _log.warning("Kernels are started cold, one by one, because a warm one cannot be had: %s", error)
+                if not _ending:  # which ends what was begun
+                    _log.warning("Kernels are started cold, one by one, because a warm one cannot be had: %s", error)
         return _template
 
 
@@ -78,19 +108,21 @@ def why_cold() -> str:
 def _made() -> Template:
     if sys.platform != "linux":
         raise SandboxError(f"a warm template needs Linux; this is {sys.platform}.")
-    made = keeper().call(lambda: Template(PRELOAD)).result()
+    global _candidate
+    atexit.unregister(end)
+    atexit.register(end)
+    made = _candidate = keeper().call(lambda: Template(PRELOAD)).result()
     try:
         made.wait_until_ready(READY_S)
+        lacking = missing_in_a_fork(made, NEEDED)  # runs beside the trial
         found = escapes_of_a_fork(made)
         if found:
             raise SandboxError(f"student code in a fork of the template {'; '.join(found)}.")
-        lacking = missing_in_a_fork(made, NEEDED)
-        if lacking:
-            raise SandboxError(f"a fork of the template cannot import what a notebook needs: {lacking}")
+        if lacking():
+            raise SandboxError(f"a fork of the template cannot import what a notebook needs: {lacking()}")
     except BaseException:
         made.close()
         raise
-    atexit.register(made.close)
     return made
 
 
@@ -100,12 +132,14 @@ def start_kernel(
     limits: Limits,
     *,
     sandboxed: bool = True,
+    ahead: Sequence[str] = (),
     files: Mapping[str, bytes] | None = None,
     variables: Mapping[str, str] | None = None,
 ) -> Future[Box]:
     """Start a kernel that listens where the connection file says; the file lies in the run folder, one of `new_folder`.
 
-    `files` (relative path -> content) are put into its home, `variables` are added to its environment.
+    `files` (relative path -> content) are put into its home, `variables` are added to its environment. `ahead`
+    names modules that a template is to import first, if it has not yet: the next kernels need not.
 
     Raises (in the future):
         SandboxError, SandboxUnavailable: see `start_box`, `start_fork`.
@@ -114,6 +148,7 @@ def start_kernel(
     if sandboxed and found is not None and folder.path.parent == found.folder.path:
         told = json.loads(connection.read_text())
         given = {
+            "ahead": list(ahead),
             "connection": {**told, "ip": f"{TEMPLATE_PLACE}/{Path(told['ip']).name}"},
             "arguments": list(KERNEL_OPTIONS),
             "files": {name: data.hex() for name, data in (files or {}).items()},
@@ -123,12 +158,23 @@ def start_kernel(
     return start_box(argv, folder, limits, sandboxed=sandboxed, files=files or {}, variables=variables or {})
 
 
+def end() -> None:
+    """End the template and its kernels, also one that is being made; at the end of the process it comes by itself (atexit)."""
+    global _ending
+    _ending = True
+    if _candidate is not None:
+        _candidate.kill()
+    with _lock:  # whoever tries it has heard of its end, and given it up
+        if _template is not None:
+            _template.close()
+    close_groups()
+
+
 def _forget() -> None:
     # A forked child has the data of the template, which belongs to its parent.
-    global _template, _lock
-    if _template is not None:
-        atexit.unregister(_template.close)
-    _template, _lock = None, threading.Lock()
+    global _template, _candidate, _lock
+    atexit.unregister(end)
+    _template, _candidate, _lock = None, None, threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):

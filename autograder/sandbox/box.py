@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from subprocess import Popen
 
+from autograder.sandbox.cgroup import Group
 from autograder.sandbox.end import Cause, End
 from autograder.sandbox.folder import RunFolder, strangers
 from autograder.sandbox.policy import Limits
@@ -41,17 +42,19 @@ class Box:
         limits: Limits,
         user_id: int | None,
         boxed: bool,
+        group: Group | None = None,
     ) -> None:
         self.process = process
         self.folder = folder
         self.limits = limits
         self.user_id = user_id
         self.boxed = boxed
+        self.group = group
         self.ended: Future[End] = Future()
         self.output = output
         self.peak_memory_mb = 0.0
         self.cpu_s = 0.0
-        self._started = time.monotonic()
+        self.ends_s = time.monotonic() + limits.wall_notebook_s * limits.stretch  # may be set earlier
         self._tail = b""
         self._cause: Cause | None = None
         self._sealed = False
@@ -103,7 +106,7 @@ class Box:
         """Compare the box with its limits and stop it where it is over one."""
         if self._cause is not None:
             return
-        if time.monotonic() - self._started > self.limits.wall_notebook_s:
+        if time.monotonic() > self.ends_s:
             self.stop("wall")
         if self.boxed:
             self._look_at_folder()
@@ -113,6 +116,8 @@ class Box:
             self._seen_cpu_s[process] = max(cpu_s, self._seen_cpu_s.get(process, 0.0))
         # A parent that never waits for its children hides their time from the first sum, not from the second.
         self.cpu_s = max(self.cpu_s, seen.cpu_s, sum(self._seen_cpu_s.values()))
+        if self.group is not None:
+            self.cpu_s = max(self.cpu_s, self.group.cpu_s())
         if self.cpu_s > self.limits.cpu_s:
             self.stop("cpu")
         memory_mb: float | None = seen.memory_mb
@@ -177,7 +182,10 @@ class Box:
             os.close(self.output)
             self.output = None
         self.folder.remove()
-        self.ended.set_result(self._end(code))
+        end = self._end(code)
+        if self.group is not None:
+            self.group.remove()
+        self.ended.set_result(end)
         return True
 
     def _end(self, code: int) -> End:
@@ -190,4 +198,6 @@ class Box:
         xcpu = getattr(signal, "SIGXCPU", None)
         if number == xcpu or (number == 9 and self.cpu_s >= 0.9 * self.limits.cpu_s):
             return End("cpu", number, tail)
+        if number == 9 and self.group is not None and self.group.out_of_memory():
+            return End("memory", 0, tail)
         return End("signal", number, tail)

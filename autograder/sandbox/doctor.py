@@ -19,8 +19,9 @@ from autograder.sandbox import bwrap, seccomp
 from autograder.sandbox.end import End
 from autograder.sandbox.escapes import TRIAL, escapes, escapes_of_a_fork
 from autograder.sandbox.folder import RunFolder
+from autograder.sandbox.groups import groups, why_none
 from autograder.sandbox.keeper import keeper
-from autograder.sandbox.policy import Limits
+from autograder.sandbox.policy import POLL_S, Limits
 from autograder.sandbox.remedies import AN_ESCAPE, NO_LINUX, readable, remedy_for
 from autograder.sandbox.start import start_box
 from autograder.sandbox.view import view
@@ -48,7 +49,7 @@ def findings() -> tuple[Finding, ...]:
             found.append(_tried("a process in a box", _boxed_python))
         if all(finding.ok for finding in found):
             found.append(_tried("ways out of the box", _escape))
-            found.append(_tried("limit on memory", _memory))
+            found += [_tried("limit on memory", _memory), _tried("control groups", _groups)]
             found.append(_tried("packages in the box", _packages))
             found.append(_warm())
     return tuple(found)
@@ -141,6 +142,17 @@ def _memory() -> Finding:
     if end.cause == "memory":
         return Finding(name, True, f"two processes of 200 MB were stopped at {TRIAL.memory_mb} MB together")
     return Finding(name, False, f"two processes of 200 MB were not stopped: {end}", AN_ESCAPE)
+
+
+def _groups() -> Finding:
+    """Never a fault: without them the watch and the limits of each process hold."""
+    name = "control groups"
+    found = groups()
+    if found is None:
+        return Finding(
+            name, True, f"not here ({why_none()}), so memory is watched, every {POLL_S:g} s, and not bounded"
+        )
+    return Finding(name, True, f"tried: the kernel bounds each box's memory and processes, below {found.path.parent}")
 
 
 def _packages() -> Finding:

@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 from autograder.errors import SandboxError
 from autograder.sandbox.box import Box
 from autograder.sandbox.folder import remove_stale
+from autograder.sandbox.groups import close as close_groups
 from autograder.sandbox.policy import POLL_S
 from autograder.sandbox.tree import usage
 
@@ -126,6 +127,7 @@ class Keeper:
         deadline = time.monotonic() + 5
         while self._boxes and time.monotonic() < deadline:
             time.sleep(0.01)
+        close_groups()
 
 
 _keeper: Keeper | None = None

@@ -29,7 +29,8 @@ class Limits:
 
     `cpu_s` and `memory_mb` hold for the whole process tree, `file_mb` for each file, `open_files` for each process,
     `scratch_mb` for /tmp with the home in it, `output_mb` for what one cell prints and shows.
-    `wall_notebook_s` starts when the box starts.
+    `wall_notebook_s` starts when the box starts. Where more boxes run than there are processors to share, `stretch` says how many
+    to one: wall times are that much longer then, while the sentences name them unstretched.
     """
 
     cpu_s: float = 120
@@ -42,6 +43,7 @@ class Limits:
     scratch_mb: int = 256
     open_files: int = 256
     output_mb: float = 8
+    stretch: float = 1
 
     def __post_init__(self) -> None:
         """Refuse a limit that is no number above zero; 0 and infinity mean "none" to some of the tools below."""

@@ -6,6 +6,7 @@ The only module that starts untrusted programs. A caller names a command, a run 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,8 +18,10 @@ from typing import Any
 from autograder.errors import SandboxError, SandboxUnavailable
 from autograder.sandbox import bwrap, seccomp
 from autograder.sandbox.box import Box
+from autograder.sandbox.cgroup import Group
 from autograder.sandbox.descriptors import first_process, sealed
 from autograder.sandbox.folder import RunFolder
+from autograder.sandbox.groups import group_for
 from autograder.sandbox.keeper import keeper
 from autograder.sandbox.policy import Limits, environment
 from autograder.sandbox.users import throw_away_user
@@ -74,7 +77,7 @@ def _boxed(order: Order) -> Box:
         )
     folder, limits = order.folder, order.limits
     paths = bwrap.programs()
-    shown = view()
+    shown, allowed = view(), seccomp.program()
     user_id = throw_away_user() if bwrap.is_root() else None
     _give_away(folder, user_id)
     descriptors: list[int] = []  # handed to bubblewrap, which reads them once
@@ -83,14 +86,18 @@ def _boxed(order: Order) -> Box:
         descriptors.append(sealed(data))
         return descriptors[-1]
 
+    group = group_for(limits)
     info, info_end = os.pipe()
-    descriptors.append(info_end)
+    gate, gate_end = os.pipe()
+    descriptors += [info_end, gate]
     output, output_end = os.pipe()
     try:
         files = {name: hand_over(data) for name, data in order.files.items()}
         words = bwrap.options(shown, str(folder.path), limits, user_id=user_id, files=files)
         command = [paths.bwrap, "--args", str(hand_over("\0".join(words).encode()))]
-        command += ["--seccomp", str(hand_over(seccomp.program())), "--info-fd", str(info_end), "--"]
+        command += ["--seccomp", str(hand_over(allowed)), "--info-fd", str(info_end)]
+        # Process 1 waits there, before it starts any other, until it is where it belongs.
+        command += ["--block-fd", str(gate), "--"]
         command += bwrap.inner(order.argv, limits, paths, user_id=user_id)
         process = subprocess.Popen(
             command,
@@ -104,8 +111,10 @@ def _boxed(order: Order) -> Box:
             start_new_session=True,
         )
     except OSError as error:
-        os.close(info)
-        os.close(output)
+        for descriptor in (info, gate_end, output):
+            os.close(descriptor)
+        if group is not None:
+            group.remove()
         raise SandboxError(
             f"bubblewrap could not be started: {error}. Look at the machine's memory and load."
         ) from error
@@ -113,13 +122,21 @@ def _boxed(order: Order) -> Box:
         for descriptor in (*descriptors, output_end):
             os.close(descriptor)
     os.set_blocking(output, False)
+    handle = None
     try:
         first = first_process(info)
+        if first is None:
+            raise _refusal(process, output)
+        handle = os.pidfd_open(first)
+        if group is not None:
+            group.admit(first)
+        return Box(process, handle, output, folder, limits, user_id, boxed=True, group=group)
+    except BaseException:
+        _end(process, handle, output, group)
+        raise
     finally:
         os.close(info)
-    if first is None:
-        raise _refusal(process, output)
-    return Box(process, os.pidfd_open(first), output, folder, limits, user_id, boxed=True)
+        os.close(gate_end)
 
 
 def start_fork(
@@ -139,18 +156,23 @@ def start_fork(
     """
 
     def make() -> Box:
+        group: Group | None = None
         output, output_end = os.pipe()
         try:
-            _give_away(folder, template.user_id)
-            fork = template.fork(folder, limits, given, variables or {}, output_end)
+            group = group_for(limits)
+            user_id = throw_away_user() if bwrap.is_root() else None
+            _give_away(folder, user_id)
+            fork = template.fork(folder, limits, given, variables or {}, output_end, user_id=user_id, group=group)
         except BaseException:
             os.close(output)
             folder.remove()
+            if group is not None:
+                group.remove()
             raise
         finally:
             os.close(output_end)
         os.set_blocking(output, False)
-        return Box(fork, fork.handle, output, folder, limits, template.user_id, boxed=True)
+        return Box(fork, fork.handle, output, folder, limits, user_id, boxed=True, group=group)
 
     return keeper().start(make)
 
@@ -162,13 +184,24 @@ def _give_away(folder: RunFolder, user_id: int | None) -> None:
             os.chown(entry.path, user_id, user_id, follow_symlinks=False)
 
 
+def _end(process: subprocess.Popen[bytes], handle: int | None, output: int, group: Group | None) -> None:
+    """Give up a box whose start failed, its process 1 first, which still waits."""
+    if handle is not None:
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+        os.close(handle)
+    process.kill()
+    process.wait()
+    os.close(output)
+    if group is not None:
+        group.remove()
+
+
 def _refusal(process: subprocess.Popen[bytes], output: int) -> SandboxError:
     process.kill()
     process.wait()
     said = b""
     with suppress(OSError):
         said = os.read(output, 65536)
-    os.close(output)
     return refusal(said.decode("utf-8", "replace").strip() or f"exit code {process.returncode}")
 
 

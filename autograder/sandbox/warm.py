@@ -9,7 +9,6 @@ later; a fork sees only its own. When the template is gone, so are its forks, an
 from __future__ import annotations
 
 import array
-import itertools
 import json
 import os
 import select
@@ -22,10 +21,11 @@ from typing import Any
 
 from autograder.errors import SandboxError
 from autograder.sandbox import bwrap, seccomp
+from autograder.sandbox.cgroup import Group
 from autograder.sandbox.descriptors import first_process, pid_of, sealed
 from autograder.sandbox.folder import RunFolder
 from autograder.sandbox.policy import HOME, SHARED_MEMORY_MB, Limits, environment, rlimits
-from autograder.sandbox.users import throw_away_user
+from autograder.sandbox.users import give_user, throw_away_user
 from autograder.sandbox.view import view
 
 ANSWER_S = 20
@@ -62,7 +62,6 @@ class Template:
         self.landlock = 0
         self._init: int | None = None  # of process 1 of its box
         self._codes: dict[int, int] = {}
-        self._numbers = itertools.count()
         self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             self._process = self._started(theirs, preload)
@@ -75,7 +74,7 @@ class Template:
     def _started(self, theirs: socket.socket, preload: Sequence[str]) -> subprocess.Popen[bytes]:
         paths, shown = bwrap.programs(), view()
         if self.user_id is not None:
-            os.chown(self.folder.path, self.user_id, self.user_id)
+            os.chmod(self.folder.path, 0o711)  # its forks, each another user, go through it to a folder of their own
         words = bwrap.template_options(shown, str(self.folder.path), user_id=self.user_id)
         program = sealed(seccomp.program())
         options = sealed("\0".join(words).encode())
@@ -133,13 +132,17 @@ class Template:
         given: Mapping[str, Any],
         variables: Mapping[str, str],
         output: int,
+        *,
+        user_id: int | None,
+        group: Group | None,
     ) -> Fork:
         """Have a fork made: `given` is what it runs, `output` the descriptor that it writes its standard error to.
 
+        `user_id` is whose it becomes (root only), `group` the control group that it is put into.
+
         Raises:
-            SandboxError: the template is gone, or does not answer.
+            SandboxError: the template is gone, or does not answer, or the fork could not be given its user and group.
         """
-        number = next(self._numbers)
         fence = {  # the fields of `autograder.template.nest.Fence`
             "folders": bwrap.TEMPLATE_FOLDERS,
             "name": folder.path.name,
@@ -149,21 +152,46 @@ class Template:
             "shared_memory_mb": SHARED_MEMORY_MB,
             "home": HOME,
         }
-        request = json.dumps({"id": number, "fence": fence, "variables": dict(variables)}).encode()
+        order = {"fence": fence, "user": user_id, "variables": dict(variables), "ahead": given.get("ahead", [])}
+        request = json.dumps(order).encode()
         content = sealed(json.dumps(given).encode())
+        fault: SandboxError | None = None
         try:
             rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [output, content]))]
             self._link.sendmsg([request], rights)
             while True:
                 if not select.select([self._link], [], [], ANSWER_S)[0]:
+                    self._kill()  # what it would still make, nobody would watch
                     raise SandboxError(f"The warm template did not answer within {ANSWER_S} s.")
                 answer, handle = self._receive()
-                if answer.get("request") == number and handle is not None:
+                if handle is None:
+                    continue
+                if "waiting" in answer:
+                    fault = self._let_go(handle, user_id, group)
+                elif fault is not None:
+                    os.close(handle)
+                    raise fault
+                else:
                     return Fork(self, int(answer["started"]), pid_of(handle), handle)
         except OSError as error:
             raise SandboxError(f"The warm template is gone: {error}.") from error
         finally:
             os.close(content)
+
+    def _let_go(self, handle: int, user_id: int | None, group: Group | None) -> SandboxError | None:
+        """Put a fork where it belongs while it waits, and let it go on, or else end; takes over the handle."""
+        fault = None
+        try:
+            if user_id is not None:
+                give_user(handle, user_id)
+            if group is not None:
+                group.admit(pid_of(handle))
+        except SandboxError as error:
+            fault = error
+        finally:
+            os.close(handle)
+        self._link.send(b"go" if fault is None else b"no")
+        return fault
 
     def code_of(self, number: int) -> int | None:
         """Return how a process that is gone ended, as soon as the template has told, for which it is given a moment."""
@@ -187,6 +215,10 @@ class Template:
         if "ended" in answer:
             self._codes[int(answer["ended"])] = int(answer["code"])
         return answer, handles[0] if handles else None
+
+    def kill(self) -> None:
+        """End it and every fork that still runs; may be called by any thread. Who waits for it or uses it hears of that."""
+        self._kill()
 
     def close(self) -> None:
         """End it, and every fork that still runs."""

@@ -6,6 +6,8 @@ import asyncio
 import logging
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -212,6 +214,53 @@ def test_when_the_template_dies_its_kernels_do_and_the_next_one_gets_another(fre
             return lost.status, (await session.run_cell("print('here')")).outputs[0]["text"]
 
     assert asyncio.run(talk()) == ("dead", "here\n")
+
+
+def test_a_template_that_was_begun_is_the_one_that_is_used(fresh):
+    """The first kernel waits for it."""
+    launch.begin()
+    assert run(launch.template(), "print('here')").tail == "here\n"
+    assert launch._candidate is launch.template()
+
+
+@pytest.mark.parametrize("end", ["", "raise KeyboardInterrupt", "sys.exit(2)", "launch.end(); os._exit(0)"])
+@pytest.mark.parametrize("made", [False, True], ids=["while it is made", "later"])
+def test_a_process_that_ends_takes_its_template_along(end, made):
+    """Also in the middle of making it: no process, no folder and no word is left."""
+    source = f"""
+import os, sys, time
+from autograder.kernel import launch
+launch.begin()
+{"launch.template()" if made else ""}
+while launch._candidate is None:
+    time.sleep(0.01)
+print(launch._candidate._process.pid, launch._candidate.folder.path, flush=True)
+{end}
+"""
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=60, check=False)
+    pid, folder = done.stdout.split()
+    assert not os.path.exists(folder)
+    assert not os.path.exists(f"/proc/{pid}")
+    said = done.stderr.strip().splitlines()
+    assert said == [] or (
+        end.startswith("raise") and said[-1] == "KeyboardInterrupt" and "launch.py" not in done.stderr
+    )
+
+
+def test_what_one_kernel_asks_for_is_imported_for_all():
+    """Others do not wait for it, and the later ones have it."""
+    source = "import sys; print('wave' in sys.modules)"
+    made = keeper().call(lambda: Template(["json"])).result()
+    try:
+        made.wait_until_ready(60)
+        found = []
+        for ahead in ([], ["wave"], []):
+            given = {"connection": None, "source": source, "arguments": [], "files": {}, "ahead": ahead}
+            box = start_fork(made, RunFolder(within=made.folder), LIMITS, given).result()
+            found.append(box.ended.result(timeout=60).tail)
+    finally:
+        made.close()
+    assert found == ["False\n", "True\n", "True\n"]
 
 
 @pytest.mark.parametrize("fault", ["it cannot be started", "a trial leads out", "a package is not seen"])
