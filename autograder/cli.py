@@ -87,14 +87,20 @@ def _parser() -> argparse.ArgumentParser:
     graded.set_defaults(module="grade_class")
     graded.add_argument("lab", metavar="LAB", help="the lab's name, as lab01_batch_norm")
     graded.add_argument("--student", action="append", metavar="ID", help="only this one (may be repeated)")
-    graded.add_argument("--jobs", type=int, metavar="N", help="how many at a time (the number of processors)")
     graded.add_argument("--again", action="store_true", help="grade unchanged submissions anew, too")
     _shared(graded)
+    _executor(graded)
 
     commands.add_parser("labs", help="make the students' notebooks, check that they are fresh, or lint", add_help=False)
     doctor = commands.add_parser("doctor", help="say what this machine can do, and the remedy for what it cannot")
     doctor.add_argument("--json", action="store_true", help="machine-readable")
     return parser
+
+
+def _executor(parser: argparse.ArgumentParser) -> None:
+    from autograder.commands.executors import add_executor
+
+    add_executor(parser)
 
 
 def _shared(parser: argparse.ArgumentParser) -> None:

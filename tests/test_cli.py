@@ -15,6 +15,7 @@ import pytest
 from autograder import cli
 from autograder.commands import try_file
 from autograder.errors import CourseError, ProtocolError, SandboxError, SandboxUnavailable, UsageError
+from autograder.grading import grade
 from autograder.grading.report import CheckResult, Diagnosis, Report
 from autograder.kernel import launch
 
@@ -57,7 +58,8 @@ def graded(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         asked.append({"text": text, "lab": lab.name, **words})
         return REPORT
 
-    monkeypatch.setattr(try_file, "grade_source", grade_source)
+    monkeypatch.setattr(grade, "grade_source", grade_source)
+    monkeypatch.setattr(launch, "begin", lambda: asked.append({"begun": True}))
     monkeypatch.chdir(ROOT)
     return asked
 
@@ -76,7 +78,7 @@ def file(tmp_path: Path) -> Path:
 def test_try_hands_over_what_was_typed(graded: list[dict[str, Any]], file: Path) -> None:
     """Seed, sandbox, limits, the text."""
     assert main("try", LAB, str(file), "--seed", "7", "--no-sandbox", "--cpu", "9", "--memory", "512") == 0
-    [asked] = graded
+    [asked] = graded  # no template was begun
     assert (asked["text"], asked["lab"], asked["seed"], asked["sandboxed"]) == ("x = 'é'\n", LAB, 7, False)
     assert (asked["limits"].cpu_s, asked["limits"].memory_mb, asked["student"]) == (9, 512, "ada")
 
@@ -85,8 +87,9 @@ def test_without_a_seed_one_is_drawn(graded: list[dict[str, Any]], file: Path) -
     """Another one each time, and in the sandbox."""
     for _ in range(4):
         assert main("try", LAB, str(file)) == 0
-    assert len({asked["seed"] for asked in graded}) > 1
-    assert all(asked["sandboxed"] for asked in graded)
+    assert len({asked["seed"] for asked in graded[1::2]}) > 1
+    assert all(asked["sandboxed"] for asked in graded[1::2])
+    assert graded[::2] == [{"begun": True}] * 4  # the template, each time before anything else
 
 
 def test_the_json_has_exactly_these_keys(
@@ -179,7 +182,7 @@ def test_our_own_failures_end_with_3(
     def fails(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(try_file, "grade_source", fails)
+    monkeypatch.setattr(grade, "grade_source", fails)
     assert main("try", LAB, str(file), "--json") == 3
     out, err = capsys.readouterr()
     assert out == ""
@@ -195,7 +198,7 @@ def test_a_usage_error_of_a_command_ends_with_2(
     def fails(*_: object, **__: object) -> None:
         raise UsageError("off")
 
-    monkeypatch.setattr(try_file, "grade_source", fails)
+    monkeypatch.setattr(grade, "grade_source", fails)
     assert main("try", LAB, str(file)) == 2
 
 

@@ -26,11 +26,8 @@ import jupytext
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.authoring.stubs import CODE_STUB, TEXT_STUB
 from autograder.errors import AutograderError, CourseError
-
-# What a student finds where a solution stood; nbgrader_config.py must say the same (it imports these two).
-CODE_STUB = '# YOUR CODE HERE\nraise NotImplementedError("Write this part, and delete this line.")'
-TEXT_STUB = "YOUR ANSWER HERE"
 
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},

@@ -5,47 +5,70 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from autograder.grading.report import Report
-from autograder.plugins.record import Recorder
+from autograder.grading.report import CheckResult, Report
+
+if TYPE_CHECKING:
+    from autograder.plugins.record import Recorder
 
 
-def summary(lab: str, seed: int, reports: Mapping[str, Report | None], troubles: Mapping[str, str]) -> dict[str, Any]:
-    graded = [report for report in reports.values() if report is not None]
+@dataclass(frozen=True)
+class Row:
+    """What the table keeps of a report: of ten thousand students, the reports themselves would fill the memory."""
+
+    student: str
+    points: float
+    max_points: float
+    wrong: tuple[str, ...]
+    named: frozenset[str]
+
+    @staticmethod
+    def of(report: Report) -> Row:
+        """Return the row of a report."""
+        named = frozenset(title for check in report.checks for title in _named(check))
+        return Row(report.student, report.points, report.max_points, _words(report), named)
+
+
+def summary(lab: str, seed: int, rows: Sequence[Row], troubles: Mapping[str, str]) -> dict[str, Any]:
     return {
         "lab": lab,
         "seed": seed,
         "students": [
-            {"student": r.student, "points": r.points, "max_points": r.max_points, "wrong": list(_words(r))}
-            for r in graded
+            {"student": row.student, "points": row.points, "max_points": row.max_points, "wrong": list(row.wrong)}
+            for row in rows
         ],
-        "common_mistakes": [{"title": title, "students": count} for title, count in common(graded)],
+        "common_mistakes": [{"title": title, "students": count} for title, count in common(rows)],
         "not_graded": dict(troubles),
     }
 
 
-def common(reports: Sequence[Report], most: int = 3) -> list[tuple[str, int]]:
+def common(rows: Sequence[Row], most: int = 3) -> list[tuple[str, int]]:
     """Return the named mistakes that most students made, each counted once per student."""
     counted: Counter[str] = Counter()
-    for report in reports:
-        counted.update({check.diagnosis.title for check in report.checks if check.diagnosis is not None})
+    for row in rows:
+        counted.update(row.named)
     return sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
 
 
 def _words(report: Report) -> tuple[str, ...]:
     """A few words for what went wrong: the named mistakes, else the exercises that lost points."""
-    named = dict.fromkeys(check.diagnosis.title for check in report.checks if check.diagnosis is not None)
+    named = dict.fromkeys(title for check in report.checks for title in _named(check))
     rest = dict.fromkeys(check.exercise for check in report.checks if not check.passed and check.diagnosis is None)
     if report.points == 0 and report.notes:
         return (report.notes[0],)
     return (*named, *rest)
+
+
+def _named(check: CheckResult) -> tuple[str, ...]:
+    return tuple(mistake.title for mistake in (check.diagnosis, *check.also) if mistake is not None)
 
 
 def print_class(
@@ -53,21 +76,20 @@ def print_class(
     course: Path,
     recorder: Recorder,
     given: argparse.Namespace,
-    reports: Mapping[str, Report],
+    rows: Sequence[Row],
     troubles: Mapping[str, str],
 ) -> None:
     table = Table(title=f"{given.lab}, seed {given.seed}", title_justify="left", show_edge=False, pad_edge=False)
     table.add_column("student", no_wrap=True)
     table.add_column("points", justify="right", no_wrap=True)
     table.add_column("what went wrong", overflow="fold")
-    for student, report in reports.items():
-        words = _words(report)
-        told = "; ".join(words[:2]) + (f" and {len(words) - 2} more" if len(words) > 2 else "")
-        table.add_row(Text(student), f"{report.points:g}/{report.max_points:g}", Text(told or "-"))
+    for row in rows:
+        told = "; ".join(row.wrong[:2]) + (f" and {len(row.wrong) - 2} more" if len(row.wrong) > 2 else "")
+        table.add_row(Text(row.student), f"{row.points:g}/{row.max_points:g}", Text(told or "-"))
     for student in troubles:
         table.add_row(Text(student), "-", Text("not graded: the grader failed, see below"))
     console.print(table)
-    shared = common(list(reports.values()))
+    shared = common(rows)
     if shared:
         console.print("\nThe most common mistakes:")
         for title, count in shared:

@@ -2,33 +2,42 @@
 
 Workers grade, this process records: gradebook, autograded/ and feedback/ through nbgrader, one JSON report per student in
 reports/<lab>/. Nothing that a submission holds stops the others; a failure of our own is named, and is no grade.
+
+This process imports no torch, and nbgrader only when there is a first result to record: so the workers begin at once, and have
+the processors to themselves until then. No worker ever opens the gradebook; where there is none yet, or it is on a server that
+may be out of reach, it is made before any of them begins.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from autograder.commands.class_table import print_class, progress_bar, summary
-from autograder.commands.ledger import Ledger, read_ledger
+from autograder.commands.class_table import Row, print_class, progress_bar, summary
+from autograder.commands.executors import crew_of, opened
+from autograder.commands.ledger import Entry, Ledger, read_ledger
 from autograder.commands.limits import limits_of
+from autograder.commands.submitted import has_gradebook, submitted
 from autograder.errors import AutograderError, UsageError
-from autograder.grading.course import find_course, load_course_lab
-from autograder.grading.pool import Done, Work, grade_many, processes
+from autograder.grading.importing import importing
+from autograder.grading.place import find_course, known_lab
+from autograder.grading.pool import Work, grade_all
 from autograder.grading.reading import notebook_in
-from autograder.grading.report import Report
+from autograder.grading.report import Graded, Report
 from autograder.grading.submission import UnreadableSubmission, read_file
-from autograder.plugins.record import Recorder
 from autograder.sandbox import bwrap
+
+if TYPE_CHECKING:
+    from autograder.plugins.record import Recorder
 
 BATCH = 16  # submissions between two visits to the gradebook
 
@@ -36,52 +45,73 @@ BATCH = 16  # submissions between two visits to the gradebook
 def run(given: argparse.Namespace) -> int:
     """Grade the class; 0 when every submission has a grade, 3 when the grader failed on one."""
     course = find_course(given.course)
-    lab = load_course_lab(course, given.lab)
-    recorder = Recorder(course, lab.name)
-    ledger = read_ledger(course, lab.name)
+    lab = known_lab(course, given.lab)
+    limits_of(given)  # words that are off are refused before anything is written
+    ledger = read_ledger(course, lab)
     if given.asked_seed is None and ledger.open_seed is not None:
         given.seed = ledger.open_seed  # a run that was stopped goes on as it began
-    everyone = _works(given, course, recorder)
-    kept = _kept(given, course, recorder, ledger, everyone)
-    works = [work for work in everyone if work.student not in kept]
-    by_student = {work.student: work for work in works}
-    if not given.no_sandbox:
+    folders = _chosen(given, course)
+
+    @cache
+    def recorder() -> Recorder:
+        with importing():
+            from autograder.plugins.record import Recorder
+        return Recorder(course, lab)
+
+    read: dict[str, Entry] = {}
+
+    def work_of(student: str) -> Work:
+        work = _work(given, ledger.version, student, folders[student])
+        read[student] = ledger.entry_of(work)  # of these bytes: the file may change before its grade is recorded
+        return work
+
+    kept = _kept(given, course, recorder, ledger, map(work_of, folders))
+    left = [student for student in folders if student not in kept]
+    crew = crew_of(given, len(left))
+    if not given.no_sandbox and given.scheduler is None:
         bwrap.programs()  # SandboxUnavailable now rather than once for every submission
     console = Console(stderr=given.json, soft_wrap=False)
-    recorder.prepare()
-    done: dict[str, Done] = {}
-    waiting: dict[str, Any] = {}
+    rows: dict[str, Row] = dict(kept)
+    troubles: dict[str, str] = {}
+    prepared = not has_gradebook(course)
+    if prepared:
+        recorder().prepare()
+    waiting: dict[str, Graded] = {}
 
     def write() -> None:
-        recorder.record(waiting)
+        if waiting:  # else the gradebook may not even know the lab
+            recorder().record(waiting)
         for student in waiting:
-            ledger.note(by_student[student])
+            ledger.note(student, read.pop(student))
         waiting.clear()
         ledger.save()
 
     if not given.student:
         ledger.open_seed = given.seed
         ledger.save()
-    jobs = given.jobs or os.cpu_count() or 1
     with progress_bar(console) as progress:
-        bar = progress.add_task(lab.name, total=len(works))
-        for result in _twice(works, jobs):
-            done[result.student] = result
+        bar = progress.add_task(lab, total=len(left))
+        for result in grade_all(left, work_of, lambda crew: opened(given, course, crew), crew):
             if result.graded is not None and result.report is not None:
-                waiting[result.student] = result.graded
                 _save(course, result.report)
+                if not prepared:
+                    recorder().prepare()
+                    prepared = True
+                rows[result.student] = Row.of(result.report)
+                waiting[result.student] = result.graded
+            else:
+                troubles[result.student] = result.trouble
             if len(waiting) >= BATCH:
                 write()
             progress.advance(bar)
-        if not given.student and all(result.report for result in done.values()):
+        if not given.student and not troubles:
             ledger.open_seed = None
         write()
-    reports = dict(sorted({**kept, **{s: d.report for s, d in done.items()}}.items()))
-    troubles = {student: done[student].trouble for student in sorted(done) if done[student].trouble}
+    table, troubles = [rows[student] for student in sorted(rows)], dict(sorted(troubles.items()))
     if given.json:
-        print(json.dumps(summary(lab.name, given.seed, reports, troubles), indent=1))
+        print(json.dumps(summary(lab, given.seed, table, troubles), indent=1))
     else:
-        print_class(console, course, recorder, given, {s: r for s, r in reports.items() if r is not None}, troubles)
+        print_class(console, course, recorder(), given, table, troubles)
         if kept:
             console.print(
                 f"{len(kept)} of them unchanged since they were graded, and not run again; --again grades them anew."
@@ -91,56 +121,41 @@ def run(given: argparse.Namespace) -> int:
     return 3 if troubles else 0
 
 
-def _twice(works: Sequence[Work], jobs: int) -> Iterator[Done]:
-    """Grade all; what a pool that broke has left behind is graded once more, in a fresh one."""
-    left = {work.student: work for work in works}
-    for last in (False, True):
-        if not left:
-            return
-        with processes(min(jobs, len(left))) as executor:
-            for result in grade_many(list(left.values()), executor):
-                if result.graded is not None or not result.broken or last:
-                    del left[result.student]
-                    yield result
-
-
-def _works(given: argparse.Namespace, course: Path, recorder: Recorder) -> list[Work]:
-    folders = recorder.students()
-    chosen = given.student or sorted(folders)
-    unknown = [student for student in chosen if student not in folders]
+def _chosen(given: argparse.Namespace, course: Path) -> dict[str, Path]:
+    """Return the folders of the students that are asked for, or of all."""
+    folders = submitted(course, given.lab)
+    unknown = [student for student in given.student or () if student not in folders]
     if unknown or not folders:
         who = f"{', '.join(unknown)} handed in nothing" if unknown else "nobody has handed it in"
         raise UsageError(
             f"{given.lab}: {who}; {len(folders)} submissions are in {course / 'submitted'}. "
             f"Collect them with `nbgrader collect {given.lab}` or `nbgrader zip_collect {given.lab}`."
         )
-    if given.jobs is not None and given.jobs < 1:
-        raise UsageError(f"--jobs must be at least 1; {given.jobs} was given.")
-    return [_work(given, course, student, folders[student]) for student in chosen]
+    return {student: folders[student] for student in given.student or sorted(folders)}
 
 
-def _work(given: argparse.Namespace, course: Path, student: str, folder: Path) -> Work:
+def _work(given: argparse.Namespace, version: str, student: str, folder: Path) -> Work:
     raw, why = None, ""
     try:
         raw = read_file(notebook_in(folder, given.lab))
     except UnreadableSubmission as reason:
         why = str(reason)
-    return Work(str(course), given.lab, student, raw, why, given.seed, limits_of(given), not given.no_sandbox)
+    return Work(given.lab, version, student, raw, why, given.seed, limits_of(given), not given.no_sandbox)
 
 
 def _kept(
-    given: argparse.Namespace, course: Path, recorder: Recorder, ledger: Ledger, works: Sequence[Work]
-) -> dict[str, Report | None]:
-    """Return the reports of those whose grade stands; nobody's where they are named, or all are to be graded again."""
-    if given.again or given.student:
+    given: argparse.Namespace, course: Path, recorder: Callable[[], Recorder], ledger: Ledger, works: Iterable[Work]
+) -> dict[str, Row]:
+    """Return the rows of those whose grade stands; nobody's where they are named, or all are to be graded again."""
+    if given.again or given.student or not ledger.entries:
         return {}
-    recorded = recorder.scores()
-    kept: dict[str, Report | None] = {}
+    recorded = recorder().scores()
+    kept: dict[str, Row] = {}
     for work in works:
         if work.student in recorded and ledger.is_unchanged(work, given.asked_seed):
             with suppress(OSError, ValueError, TypeError, KeyError, AutograderError):
                 text = _report_path(course, work.lab, work.student).read_text(encoding="utf-8")
-                kept[work.student] = Report.from_json(json.loads(text))
+                kept[work.student] = Row.of(Report.from_json(json.loads(text)))
     return kept
 
 

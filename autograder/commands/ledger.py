@@ -13,8 +13,8 @@ import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import autograder
-from autograder.grading.pool import Work
+from autograder.grading.version import version_of
+from autograder.grading.work import Work
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Ledger:
     def is_unchanged(self, work: Work, seed: int | None) -> bool:
         """Say whether a submission has its grade: nothing changed, and no other seed is asked for."""
         entry = self.entries.get(work.student)
-        return entry is not None and seed in (None, entry.seed) and entry == self._entry(work, entry.seed)
+        return entry is not None and seed in (None, entry.seed) and entry == self.entry_of(work, entry.seed)
 
-    def note(self, work: Work) -> None:
-        """Note that a submission's grade is recorded."""
-        self.entries[work.student] = self._entry(work, work.seed)
+    def note(self, student: str, entry: Entry) -> None:
+        """Note that a submission's grade is recorded; the entry was made when its bytes were read to be graded."""
+        self.entries[student] = entry
 
     def save(self) -> None:
         """Write the file; what was there is replaced in one step, so that a run may be stopped at any time."""
@@ -56,10 +56,11 @@ class Ledger:
         new.write_text(json.dumps(text, indent=0), encoding="utf-8")
         os.replace(new, self.path)
 
-    def _entry(self, work: Work, seed: int) -> Entry:
+    def entry_of(self, work: Work, seed: int | None = None) -> Entry:
+        """Return what a report on these bytes rests on, with the seed of the work or another one."""
         content = work.raw if work.raw is not None else work.unreadable.encode()
         limits = json.dumps({**asdict(work.limits), "sandboxed": work.sandboxed}, sort_keys=True)
-        return Entry(hashlib.sha256(content).hexdigest(), self.version, limits, seed)
+        return Entry(hashlib.sha256(content).hexdigest(), self.version, limits, work.seed if seed is None else seed)
 
 
 def read_ledger(course: Path, lab: str) -> Ledger:
@@ -72,13 +73,3 @@ def read_ledger(course: Path, lab: str) -> Ledger:
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         ledger.entries, ledger.open_seed = {}, None
     return ledger
-
-
-def version_of(course: Path, lab: str) -> str:
-    """Return a digest of all that decides a grade: the released notebook, the lab's answers and checks, the grader."""
-    digest = hashlib.sha256()
-    package = Path(autograder.__file__).resolve().parent
-    for top in (course / "labs" / lab, course / "solutions" / lab, course / "solutions" / "reference", package):
-        for path in sorted([*top.rglob("*.py"), *top.rglob("*.ipynb")]):
-            digest.update(f"{path.relative_to(top)}\0".encode() + path.read_bytes())
-    return digest.hexdigest()

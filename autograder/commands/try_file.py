@@ -1,4 +1,8 @@
-"""`autograder try LAB FILE.py`: grade a plain file on the names of the contract, as if it stood in the lab's cells."""
+"""`autograder try LAB FILE.py`: grade a plain file on the names of the contract, as if it stood in the lab's cells.
+
+Words that are off are refused before anything is loaded. Then the template is begun, and what needs torch is imported here
+while the template does the same in its box.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +13,27 @@ from typing import Any
 
 from autograder.commands.limits import limits_of
 from autograder.errors import UsageError
-from autograder.grading.course import find_course, load_course_lab
-from autograder.grading.grade import grade_source
-from autograder.grading.outputs import reasons_text
+from autograder.grading.importing import importing
+from autograder.grading.place import find_course, known_lab
 from autograder.grading.report import CheckResult, Report
+from autograder.kernel import launch
 
 MAX_BYTES = 2 << 20
 
 
 def run(given: argparse.Namespace) -> int:
     """Print the report; the exit code is 0 whatever the points."""
-    text = _read(given.file)
-    lab = load_course_lab(find_course(given.course), given.lab)
-    report = grade_source(
-        text, lab, seed=given.seed, limits=limits_of(given), sandboxed=not given.no_sandbox, student=given.file.stem
-    )
+    text, limits, sandboxed = _read(given.file), limits_of(given), not given.no_sandbox
+    course = find_course(given.course)
+    name = known_lab(course, given.lab)
+    if sandboxed:
+        launch.begin()
+    with importing():
+        from autograder.grading.course import load_lab
+        from autograder.grading.grade import grade_source
+
+        lab = load_lab(course, name)
+    report = grade_source(text, lab, seed=given.seed, limits=limits, sandboxed=sandboxed, student=given.file.stem)
     print(json.dumps(as_json(report), indent=1) if given.json else as_text(report))
     return 0
 
@@ -69,6 +79,8 @@ def _message(check: CheckResult) -> str:
 
 def as_text(report: Report) -> str:
     """Return the report for a terminal: a line for each check, the reasons of those that did not pass."""
+    from autograder.grading.outputs import reasons_text
+
     lines = [f"{report.lab}: {report.points:g} of {report.max_points:g} points (seed {report.seed})"]
     if report.sandbox != "bubblewrap":
         lines.append(f"sandbox: {report.sandbox}")

@@ -8,32 +8,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from nbformat import NotebookNode
-
-from autograder.checks.check import Check
+from autograder.checks.check import Check, Lab
+from autograder.errors import AutograderError
 from autograder.grading import outputs
 from autograder.grading.course import CourseLab
 from autograder.grading.judge import Judge
 from autograder.grading.naming import named
-from autograder.grading.report import SANDBOXED, UNSANDBOXED, CheckResult, Report, total
-from autograder.grading.run import Item, Played, play
+from autograder.grading.report import SANDBOXED, UNSANDBOXED, CheckResult, Graded, Report, total
+from autograder.grading.run import Item, Played, in_background, play, playing
 from autograder.grading.source import Chunk, chunks, mentions
-from autograder.grading.submission import Cell, UnreadableSubmission, graft, read_notebook
+from autograder.grading.submission import Cell, Grafted, UnreadableSubmission, graft, read_notebook
 from autograder.kernel.outputs import CellError
 from autograder.sandbox.policy import Limits
 from autograder.trace.trace import Trace
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 SKIP_TAG = "skip-when-grading"  # on a given cell of ours that nothing graded needs: an experiment of half a minute
 
 
 @dataclass(frozen=True)
-class Graded:
-    """The report, and the notebook that ran: grafted, with harmless outputs and a scoring output in each graded cell."""
+class Prepared:
+    """A submission that can be played: our notebook with the student's code in it; or why it cannot be read."""
 
-    report: Report
-    notebook: NotebookNode
+    grafted: Grafted
+    items: tuple[Item, ...]
+    unreadable: str = ""
 
 
 def grade_notebook(
@@ -51,32 +56,56 @@ def grade_notebook(
     `raw` is what `read_file` returned, or what it raised.
     """
     judge = judge or Judge(lab.lab, seed)
+    prepared = prepare(raw, lab, judge)
+    played = Played() if prepared.unreadable else play(prepared.items, judge, limits, sandboxed=sandboxed)
+    return conclude(prepared, played, judge, student=student, sandboxed=sandboxed)
+
+
+def prepare(raw: bytes | UnreadableSubmission, lab: CourseLab, judge: Judge) -> Prepared:
+    """Graft what was handed in onto the lab's release; nothing runs yet."""
+    why = ""
     try:
         if isinstance(raw, UnreadableSubmission):
             raise raw
         submitted = read_notebook(raw)
     except UnreadableSubmission as error:
-        return _unreadable(lab, judge, str(error), student, sandboxed)
+        submitted, why = _empty(), str(error)
     grafted = graft(lab.release, submitted)
-    items = [_item(cell, grafted.notebook.cells[cell.index], judge) for cell in grafted.cells]
-    played = play(items, judge, limits, sandboxed=sandboxed)
+    items = tuple(_item(cell, grafted.notebook.cells[cell.index], judge) for cell in grafted.cells)
+    return Prepared(grafted, items, why)
+
+
+def conclude(prepared: Prepared, played: Played, judge: Judge, *, student: str, sandboxed: bool) -> Graded:
+    """Judge what was played, and write the report and the notebook."""
+    items, grafted = prepared.items, prepared.grafted
     asked = [judge.lab.check(item.check) for item in items if item.check is not None]
-    sources = [cell.source for cell in grafted.cells if cell.kind == "student" and cell.origin != "release"]
-    results = _judged(asked, judge, played, sources, items)
-    notes = (*grafted.notes, *played.notes)
-    report = total(lab.name, student, judge.seed, results, _sandbox(sandboxed), notes)
+    if prepared.unreadable:
+        results = tuple(judge.verdict(check, None, prepared.unreadable) for check in asked)
+        notes: tuple[str, ...] = (prepared.unreadable,)
+    else:
+        sources = [cell.source for cell in grafted.cells if cell.kind == "student" and cell.origin != "release"]
+        results = _judged(asked, judge, played, sources, items)
+        notes = (*grafted.notes, *played.notes)
+    report = total(judge.lab.name, student, judge.seed, results, _sandbox(sandboxed), notes)
     return Graded(report, _written(grafted.notebook, items, played, results))
 
 
 def grade_source(
-    text: str, lab: CourseLab, *, seed: int, limits: Limits, sandboxed: bool = True, student: str = ""
+    text: str, lab: Lab, *, seed: int, limits: Limits, sandboxed: bool = True, student: str = ""
 ) -> Report:
     """Grade a plain Python file on the names of the contract, as if its text stood in the lab's solution cells."""
-    judge = Judge(lab.lab, seed)
+    judge = Judge(lab, seed)
     parts = chunks(text)
-    asked = [check for check in judge.lab.checks if check.contract]
+    asked = [check for check in lab.checks if check.contract]
     items = [*(Item(part.source) for part in parts), *(Item(check=check.name) for check in asked)]
-    played = play(items, judge, limits, sandboxed=sandboxed)
+    future = in_background(playing(items, judge, limits, sandboxed=sandboxed))
+    try:
+        with suppress(AutograderError):  # it comes out again where a verdict needs it
+            for check in asked:  # what the reference shows, while the kernel runs
+                judge.expected(check)
+        played = future.result()
+    finally:
+        future.cancel()
     results = _judged(asked, judge, played, [part.source for part in parts], items)
     notes = (*_broken(parts, played), *played.notes)
     return total(lab.name, student, seed, results, _sandbox(sandboxed), notes)
@@ -163,15 +192,6 @@ def _written(
             if run.status not in ("ok", "error") and run.reason:
                 cell.outputs.append(outputs.notice(run.reason))
     return notebook
-
-
-def _unreadable(lab: CourseLab, judge: Judge, why: str, student: str, sandboxed: bool) -> Graded:
-    grafted = graft(lab.release, _empty())
-    items = [_item(cell, grafted.notebook.cells[cell.index], judge) for cell in grafted.cells]
-    asked = [judge.lab.check(item.check) for item in items if item.check is not None]
-    results = tuple(judge.verdict(check, None, why) for check in asked)
-    report = total(lab.name, student, judge.seed, results, _sandbox(sandboxed), (why,))
-    return Graded(report, _written(grafted.notebook, items, Played(), results))
 
 
 def _empty() -> NotebookNode:

@@ -18,11 +18,12 @@ import json
 import os
 import stat
 from pathlib import Path
-from typing import Any
-
-from nbformat import NotebookNode, from_dict
+from typing import TYPE_CHECKING, Any
 
 from autograder.errors import CourseError
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 MAX_FILE_BYTES = 50_000_000
 MAX_SOURCE_CHARS = 2_000_000
@@ -115,6 +116,8 @@ def read_notebook(raw: bytes) -> NotebookNode:
 
 def node(fields: dict[str, Any]) -> NotebookNode:
     """Turn plain dictionaries into the type that nbformat, nbconvert and nbgrader pass around."""
+    from nbformat import from_dict  # who only reads the bytes, to hand them to a worker, does not wait for it
+
     made: NotebookNode = from_dict(fields)  # type: ignore[no-untyped-call]
     return made
 

@@ -9,7 +9,10 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 SANDBOXED = "bubblewrap"
 UNSANDBOXED = "none: student code ran with the grader's own rights"
@@ -82,6 +85,14 @@ class Report:
     def check(self, name: str) -> CheckResult | None:
         """Return the result of the check of that name, if there is one."""
         return next((check for check in self.checks if check.name == name), None)
+
+
+@dataclass(frozen=True)
+class Graded:
+    """The report, and the notebook that ran: grafted, with harmless outputs and a scoring output in each graded cell."""
+
+    report: Report
+    notebook: NotebookNode
 
 
 def total(

@@ -1,7 +1,8 @@
 """Play a notebook in a kernel: the student's cells run, the checks' cells become requests to the probe.
 
 Theory of operation. Cells run from top to bottom, as they would for the student. Where a graded cell stands, its text is not run;
-the kernel is asked to run the check's scenarios on the names that are defined at that moment. A kernel that dies, or is
+the kernel is asked to run the check's scenarios on the names that are defined at that moment, several checks in one request where
+no code stands between them. A kernel that dies, or is
 stopped, is replaced: the student's cells up to there run again without the one that was deadly, and the rest goes on, so that
 one bad cell does not cost the others. How often that may happen, and how long all of it may take, is limited. Nothing here
 judges: traces and reasons come out.
@@ -11,11 +12,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
+import re
+import threading
 import time
 from collections import Counter
 from collections.abc import Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeVar
 
 from autograder.errors import ProtocolError, SandboxError
@@ -23,12 +29,19 @@ from autograder.grading.judge import Judge
 from autograder.kernel.client import CellRun, KernelSession
 from autograder.probe.serve import MIME, get_ready, request
 from autograder.sandbox.policy import Limits
-from autograder.trace.codec import MAX_BYTES, dump_scenarios, load_traces
+from autograder.trace.codec import MAX_BYTES, load_traces
+from autograder.trace.parcel import unpack
 from autograder.trace.trace import Trace
 
 CHECK_WALL_S = 90.0  # a guard; CPU time decides, in the probe for each step and in the sandbox for all
 RESTARTS = 4
 DEATHS_OF_AN_EXERCISE = 2  # after so many checks that were stopped, the rest of an exercise is not run
+
+# What code like this has torch import when it runs; the template imports it once instead, which takes a second.
+AHEAD = {
+    "torch._dynamo": re.compile(r"\boptim\.[A-Z]\w*\(|\boptim import\b"),
+    "torch.fx.experimental.symbolic_shapes": re.compile(r"\.backward\(\s*[^)\s]|\bautograd\.(grad|backward)\("),
+}
 
 T = TypeVar("T")
 
@@ -46,8 +59,9 @@ class Item:
 class Played:
     """What came of it: for each item its outputs, for each check its traces or the reason why there are none."""
 
-    outputs: dict[int, CellRun] = field(default_factory=dict)
-    traces: dict[str, tuple[Trace, ...]] = field(default_factory=dict)
+    # No repr: asyncio.run asks for that of what a task has returned, and all numbers in words take a tenth of a second.
+    outputs: dict[int, CellRun] = field(default_factory=dict, repr=False)
+    traces: dict[str, tuple[Trace, ...]] = field(default_factory=dict, repr=False)
     reasons: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -59,7 +73,12 @@ def kernel_seed(seed: int) -> int:
 
 def play(items: Sequence[Item], judge: Judge, limits: Limits, *, sandboxed: bool = True) -> Played:
     """Play the items in a kernel of their own; SandboxError when no kernel can be had."""
-    return finish(_Player(items, judge, limits, sandboxed).play())
+    return finish(playing(items, judge, limits, sandboxed=sandboxed))
+
+
+async def playing(items: Sequence[Item], judge: Judge, limits: Limits, *, sandboxed: bool = True) -> Played:
+    """As `play`, for an event loop in which several notebooks are played at a time."""
+    return await _Player(items, judge, limits, sandboxed).play()
 
 
 def finish(work: Coroutine[Any, Any, T]) -> T:
@@ -72,32 +91,52 @@ def finish(work: Coroutine[Any, Any, T]) -> T:
         return thread.submit(asyncio.run, work).result()
 
 
+def in_background(work: Coroutine[Any, Any, T]) -> Future[T]:
+    """Run a coroutine beside this thread, in an event loop that all of this process share; cancelling it ends its kernel."""
+    return asyncio.run_coroutine_threadsafe(work, _loop())
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="players", daemon=True).start()
+    return loop
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_loop.cache_clear)  # a forked child has no such thread
+
+
 class _Player:
     def __init__(self, items: Sequence[Item], judge: Judge, limits: Limits, sandboxed: bool) -> None:
         self.items, self.judge, self.limits, self.sandboxed = items, judge, limits, sandboxed
         self.played = Played()
+        self.ahead = tuple(n for n, like in AHEAD.items() if any(like.search(i.source) for i in items if not i.skip))
         self.deadly: set[int] = set()
         self.restarts = 0
         self.stopped: Counter[str] = Counter()  # exercise -> checks that had to be stopped
-        self.ends_s = time.monotonic() + limits.wall_notebook_s
+        self.ends_s = time.monotonic() + limits.wall_notebook_s * limits.stretch
         self.session: KernelSession | None = None
         self.gone = ""  # why no kernel is left
 
     async def play(self) -> Played:
         try:
             self.session = await self._start()
+            together: list[tuple[int, str]] = []  # checks with no code between them
             for index, item in enumerate(self.items):
                 if item.check is not None:
-                    await self._ask(index, item.check)
+                    together.append((index, item.check))
                 elif not self.gone and item.source.strip() and not item.skip:
+                    await self._ask_all(together)
+                    together = []
                     await self._run(index, item)
+            await self._ask_all(together)
         finally:
             await self._close()
         return self.played
 
     async def _start(self) -> KernelSession:
-        left_s = max(self.ends_s - time.monotonic(), 1.0)
-        session = KernelSession(replace(self.limits, wall_notebook_s=left_s), sandboxed=self.sandboxed)
+        session = KernelSession(self.limits, sandboxed=self.sandboxed, ahead=self.ahead)
         await session.__aenter__()
         ready = get_ready(kernel_seed(self.judge.seed))
         answer = await session.ask(ready, mime=MIME, wall_s=self.limits.start_s, max_bytes=MAX_BYTES)
@@ -107,6 +146,9 @@ class _Player:
                 f"{answer.error.name}: {answer.error.value}" if answer.error is not None else "no answer"
             )
             raise SandboxError(f"The probe does not start in a kernel: {why} Run `autograder doctor`.")
+        session.end_by(
+            self.ends_s
+        )  # not before: a kernel that is short of time must not look like one that will not start
         return session
 
     async def _close(self) -> None:
@@ -125,6 +167,42 @@ class _Player:
         elif run.reason:
             self.played.notes.append(f"Cell {index + 1} did not finish: {run.reason}")
 
+    async def _ask_all(self, asked: Sequence[tuple[int, str]]) -> None:
+        """Ask for several checks in one request, and one by one for those that were not answered then.
+
+        One request for each would cost more than what is asked. Whatever goes wrong with it is found out by asking one by one, in
+        a kernel that has seen nothing of it.
+        """
+        answered = 0
+        if len(asked) > 1 and self.session is not None and not self.gone:
+            answered = await self._try_all([name for _, name in asked])
+            if self.session is None or not self.session.alive:
+                await self._revive(asked[0][0], counts=False)
+        for index, name in asked[answered:]:
+            await self._ask(index, name)
+
+    async def _try_all(self, names: Sequence[str]) -> int:
+        """Return how many of the checks, from the first, have their traces now."""
+        assert self.session is not None
+        source = request(*(self.judge.question(self.judge.lab.check(name)) for name in names))
+        answer = await self.session.ask(source, mime=MIME, wall_s=CHECK_WALL_S, max_bytes=MAX_BYTES)
+        if answer.data is None:
+            if answer.status != "error":
+                await self._close()
+            return 0
+        found: dict[str, tuple[Trace, ...]] = {}
+        with suppress(ProtocolError):
+            for name, reply in zip(names, unpack(answer.data, len(names)), strict=False):
+                found[name] = load_traces(reply)
+        for name, traces in found.items():
+            self._keep(name, traces)
+        return len(found)
+
+    def _keep(self, name: str, traces: tuple[Trace, ...]) -> None:
+        self.played.traces[name] = traces
+        if any(trace.took_too_long for trace in traces):
+            self.stopped[self.judge.lab.check(name).exercise] += 1
+
     async def _ask(self, index: int, name: str) -> None:
         check = self.judge.lab.check(name)
         if self.gone:
@@ -134,15 +212,13 @@ class _Player:
             self.played.reasons[name] = f"not run: {check.exercise} had to be stopped in two other checks"
             return
         assert self.session is not None
-        source = request(dump_scenarios(self.judge.scenarios(check)))
+        source = request(self.judge.question(check))
         answer = await self.session.ask(source, mime=MIME, wall_s=CHECK_WALL_S, max_bytes=MAX_BYTES)
         if answer.data is not None:
             try:
-                self.played.traces[name] = load_traces(answer.data)
+                self._keep(name, load_traces(b"".join(unpack(answer.data, 1))))
             except ProtocolError as error:
                 self.played.reasons[name] = str(error)
-            if any(_took_too_long(trace) for trace in self.played.traces.get(name, ())):
-                self.stopped[check.exercise] += 1
         else:
             told = f"{answer.error.name}: {answer.error.value}" if answer.error is not None else ""
             self.played.reasons[name] = answer.reason or told or "the kernel gave no answer"
@@ -155,11 +231,12 @@ class _Player:
         if not self.session.alive:
             await self._revive(index)
 
-    async def _revive(self, upto: int) -> None:
+    async def _revive(self, upto: int, *, counts: bool = True) -> None:
         """Replace the dead kernel and bring it to where the notebook stood, without the cells that kill kernels."""
         while True:
             await self._close()
-            self.restarts += 1
+            self.restarts += counts
+            counts = True
             if self.restarts > RESTARTS:
                 self.gone = f"not run: the kernel had died {self.restarts} times"
             elif time.monotonic() >= self.ends_s:
@@ -181,7 +258,3 @@ class _Player:
                 if not self.session.alive:
                     return index
         return None
-
-
-def _took_too_long(trace: Trace) -> bool:
-    return trace.failure is not None and trace.failure.type == "ScenarioTimeout"

@@ -18,12 +18,13 @@ import copy
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
-
-from nbformat import NotebookNode
+from typing import TYPE_CHECKING, Any, Literal
 
 from autograder.grading.matching import Slot, owners, same, slot_of, steady
 from autograder.grading.reading import UnreadableSubmission, node, read_file, read_notebook
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 __all__ = ["Cell", "Grafted", "UnreadableSubmission", "graft", "harmless", "read_file", "read_notebook"]
 

@@ -10,9 +10,11 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
 from nbgrader.api import Gradebook
 
@@ -215,3 +217,28 @@ def test_a_run_that_was_stopped_goes_on_and_what_is_unchanged_keeps_its_grade(ow
     assert json.loads(ledger.read_text())["open_seed"] is None
     assert written(own, "--again")[0] == {"ann", "bob"}
     assert report(own, "ann")["seed"] != 7
+
+
+def test_a_grader_that_is_killed_leaves_no_process_and_goes_on_where_it_was(own: Course) -> None:
+    """Workers, templates and kernels end with the command, although nobody is left to tell them."""
+    own.submit("bob", odd.solved(double="import time\nwhile True:\n    time.sleep(0.1)\n"))
+    words = [sys.executable, "-m", "autograder", "grade", LAB, "--seed=7", "--jobs=2"]
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    env.pop("NORMALIZATION_COURSE", None)
+    command = subprocess.Popen(words, cwd=own.root, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        me = psutil.Process(command.pid)
+        deadline = time.monotonic() + 120
+        while not (own.root / "reports" / LAB / "ann.json").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        helpers = me.children(recursive=True)
+        assert len(helpers) > 4  # the workers, a template and its box, a kernel
+    finally:
+        command.kill()
+        command.wait()
+    _, alive = psutil.wait_procs(helpers, timeout=30)
+    assert [process.pid for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
+    own.submit("bob", odd.solved(double=SQUARED))
+    run = autograder(own, "grade", LAB, "--jobs=1")
+    assert run.code == 0, run.err
+    assert report(own, "bob")["seed"] == 7

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from autograder.commands.ledger import Ledger, read_ledger, version_of
-from autograder.grading.pool import Work
+from autograder.commands.ledger import Ledger, read_ledger
+from autograder.grading.version import version_of
+from autograder.grading.worker import Work
 from autograder.sandbox.policy import Limits
 
 LAB = "lab01_some"
-WORK = Work("/course", LAB, "ann", b"a notebook", "", 7, Limits(), True)
+WORK = Work(LAB, "1", "ann", b"a notebook", "", 7, Limits(), True)
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def course(tmp_path: Path) -> Path:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("1")
     ledger = read_ledger(tmp_path, LAB)
-    ledger.note(WORK)
+    ledger.note("ann", ledger.entry_of(WORK))
     ledger.save()
     return tmp_path
 
@@ -68,7 +69,7 @@ def test_a_ledger_that_cannot_be_read_is_empty(course: Path, text: str) -> None:
 def test_it_is_replaced_in_one_step(course: Path) -> None:
     """No half-written file is left, and what was noted before stays."""
     ledger: Ledger = read_ledger(course, LAB)
-    ledger.note(replace(WORK, student="bob"))
+    ledger.note("bob", ledger.entry_of(WORK))
     ledger.open_seed = 7
     ledger.save()
     assert sorted(path.name for path in (course / "reports").iterdir()) == [f"{LAB}.ledger.json"]

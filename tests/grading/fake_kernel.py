@@ -13,6 +13,7 @@ from autograder.probe.run import run as probe
 from autograder.probe.serve import READY
 from autograder.sandbox.policy import Limits
 from autograder.trace.codec import dump_traces, load_scenarios
+from autograder.trace.parcel import pack
 
 
 class Died(BaseException):
@@ -28,7 +29,7 @@ class FakeKernel:
     starts: bool = True
     reply: bytes | None = None
 
-    def __init__(self, limits: Limits, *, sandboxed: bool = True) -> None:
+    def __init__(self, limits: Limits, *, sandboxed: bool = True, ahead: Sequence[str] = ()) -> None:
         self.limits, self.alive = limits, True
         self.names: dict[str, Any] = {"die": self.die}
 
@@ -44,6 +45,9 @@ class FakeKernel:
 
     async def __aexit__(self, *_: object) -> None:
         type(self).open -= 1
+
+    def end_by(self, time_s: float) -> None:
+        """A fake takes no time."""
 
     async def run_cell(self, source: str) -> CellRun:
         """Run a cell here."""
@@ -63,10 +67,15 @@ class FakeKernel:
         if source.startswith(READY):
             return Answer("ok", dump_traces([]), None, "") if self.starts else Answer("dead", None, None, "It is ill.")
         if self.reply is not None:
-            return Answer("ok", self.reply, None, "")
+            return Answer("ok", pack([self.reply]), None, "")
         found = re.search(r'answer\("(.*?)"', source)
         assert found is not None
-        traces = probe(load_scenarios(base64.b64decode(found[1]).decode()), self.names)
-        if not self.alive:
-            return Answer("dead", None, None, "The kernel died.")
-        return Answer("ok", dump_traces(traces), None, "")
+        replies = []
+        for text in base64.b64decode(found[1]).decode().splitlines():
+            traces = probe(load_scenarios(text), self.names)
+            if not self.alive:
+                return Answer("dead", None, None, "The kernel died.")
+            replies.append(dump_traces(traces))
+            if any(trace.took_too_long for trace in traces):
+                break
+        return Answer("ok", pack(replies), None, "")

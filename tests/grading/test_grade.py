@@ -13,8 +13,8 @@ from nbgrader.utils import determine_grade
 from autograder.checks.check import Check
 from autograder.grading import run as playing
 from autograder.grading.course import CourseLab
-from autograder.grading.grade import Graded, grade_notebook, grade_source
-from autograder.grading.report import SANDBOXED, UNSANDBOXED, Report
+from autograder.grading.grade import grade_notebook, grade_source
+from autograder.grading.report import SANDBOXED, UNSANDBOXED, Graded, Report
 from autograder.grading.submission import UnreadableSubmission
 from autograder.sandbox.policy import Limits
 from tests.plugins.tiny_lab import LAB
@@ -171,7 +171,7 @@ def test_a_mention_in_the_source_is_evidence_and_no_verdict() -> None:
 @pytest.mark.usefixtures("kernel")
 def test_a_file_is_graded_like_a_notebook(text: str, earned: dict[str, float], note: str | None) -> None:
     """Each of its statements is a cell; what did not run is said with its line."""
-    report = grade_source(text, COURSE, seed=7, limits=LIMITS, student="ada")
+    report = grade_source(text, COURSE.lab, seed=7, limits=LIMITS, student="ada")
     assert points(report) == earned
     assert (report.student, report.max_points) == ("ada", 5)
     if note is None:
@@ -187,7 +187,7 @@ def test_a_file_is_graded_on_the_contract_alone() -> None:
 
     extra = Check("only-here", "half", 9, "half", LAB.checks[0].scenarios, contract=False)
     course = CourseLab(replace(LAB, checks=(*LAB.checks, extra)), RELEASE, Path("/nowhere"))
-    report = grade_source(odd.DOUBLE, course, seed=7, limits=LIMITS)
+    report = grade_source(odd.DOUBLE, course.lab, seed=7, limits=LIMITS)
     assert set(points(report)) == {"double", "triple"}
     assert report.max_points == 5
 

@@ -6,6 +6,7 @@ Most tests play with a kernel of this process that dies when it is told to; the 
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from fake_kernel import FakeKernel
@@ -19,6 +20,7 @@ from autograder.kernel.client import Answer
 from autograder.kernel.outputs import CellError
 from autograder.probe.serve import READY
 from autograder.sandbox.policy import Limits
+from autograder.trace.codec import dump_traces
 from autograder.trace.scenario import Call, Scenario
 
 
@@ -110,7 +112,7 @@ def test_after_two_deaths_an_exercise_is_given_up(kernel: type[FakeKernel]) -> N
     result = played(Item("def double(x): die()"), D1, D2, D3, TRIPLE, T1, T2)
     assert result.reasons["d3"] == "not run: double had to be stopped in two other checks"
     assert passed(result) == ["t1", "t2"]
-    assert kernel.started == 3
+    assert kernel.started == 4  # one for the request that asked for all three at once
 
 
 def test_slow_checks_count_like_deaths(kernel: type[FakeKernel]) -> None:
@@ -133,10 +135,10 @@ def test_an_interrupted_check_counts_although_its_kernel_lives(kernel: type[Fake
 
     kernel.ask = ask  # type: ignore[method-assign]
     result = played(DOUBLE, D1, D2, D3)
-    assert len(asked) == 2
+    assert len(asked) == 3  # all at once, then one by one
     assert result.reasons["d1"] == "It took too long."
     assert result.reasons["d3"].startswith("not run: double had to be stopped")
-    assert kernel.started == 1
+    assert kernel.started == 2  # what was begun for all at once must not be seen by those that are asked one by one
 
 
 def test_a_cell_that_kills_only_the_second_kernel_is_found(kernel: type[FakeKernel]) -> None:
@@ -171,6 +173,57 @@ def test_the_notebooks_time_is_bounded(kernel: type[FakeKernel]) -> None:
     assert kernel.started == 1
 
 
+class Counts:
+    """A layer whose answers depend on how often it was called, and which the third call of a kernel may end."""
+
+    source = (
+        "calls = 0\ndef double(x):\n    global calls\n    calls += 1\n    return 2 * x if calls < {good} else {then}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("then", "right", "why"),
+    [
+        ("die()", ["d1", "d2"], {"d3": "The kernel died."}),
+        ("0 * x", ["d1", "d2"], {}),
+        ("1 / 0", ["d1", "d2"], {}),
+    ],
+)
+def test_checks_that_are_asked_together_show_what_they_show_one_by_one(
+    kernel: type[FakeKernel], monkeypatch: pytest.MonkeyPatch, then: str, right: list[str], why: dict[str, str]
+) -> None:
+    """Also where the third of them ends the kernel: nothing of the first try is kept."""
+    layer = Item(Counts.source.format(good=3, then=then))
+    together = played(layer, D1, D2, D3)
+    assert passed(together) == right
+    assert together.reasons == why
+
+    async def one_by_one(self: Any, asked: list[tuple[int, str]]) -> None:
+        for index, name in asked:
+            await self._ask(index, name)
+
+    monkeypatch.setattr(playing._Player, "_ask_all", one_by_one)
+    alone = played(layer, D1, D2, D3)
+    assert (alone.reasons, alone.notes) == (together.reasons, together.notes)
+    assert {name: dump_traces(traces) for name, traces in alone.traces.items()} == {
+        name: dump_traces(traces) for name, traces in together.traces.items()
+    }
+
+
+def test_one_request_is_enough_where_no_code_stands_between_checks(kernel: type[FakeKernel]) -> None:
+    """Five checks, two requests: a cell of the student's stands in the middle."""
+    asked: list[str] = []
+    ask = FakeKernel.ask
+
+    async def noting(self: FakeKernel, source: str, **words: object) -> Answer:
+        asked.append(source)
+        return await ask(self, source, **words)
+
+    kernel.ask = noting  # type: ignore[method-assign]
+    assert passed(played(DOUBLE, D1, Item(), D2, D3, TRIPLE, T1, T2)) == ["d1", "d2", "d3", "t1", "t2"]
+    assert len([source for source in asked if not source.startswith(READY)]) == 2
+
+
 @pytest.mark.parametrize("reply", [b"", b"junk", b"\x80\x04pickle", b"\xff" * 100])
 def test_a_forged_reply_is_a_reason(kernel: type[FakeKernel], reply: bytes) -> None:
     """Not an exception, and no trace."""
@@ -195,6 +248,13 @@ def test_it_can_be_played_where_a_loop_is_running(kernel: type[FakeKernel]) -> N
         return played(DOUBLE, D1)
 
     assert passed(asyncio.run(outer())) == ["d1"]
+
+
+def test_what_was_played_is_not_put_into_words(kernel: type[FakeKernel]) -> None:
+    """asyncio asks for the words of what a task returns, and all numbers of a lab take longer than the lab's checks."""
+    played = play([DOUBLE, D1], Judge(LAB, 1), LIMITS)
+    assert played.traces
+    assert len(repr(played)) < 100
 
 
 def test_what_goes_wrong_of_ours_comes_out() -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+import itertools
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
@@ -11,17 +15,20 @@ from typing import Any
 import pytest
 
 from autograder.errors import CourseError, SandboxError
-from autograder.grading import pool
-from autograder.grading.pool import Done, Work, grade_many
+from autograder.grading import pool, worker
+from autograder.grading.pool import AHEAD, ALONE, LARGEST_BUNDLE, Crew, Done, Work, grade_all, grade_many, processes
+from autograder.grading.version import version_of
+from autograder.kernel import launch
 from autograder.sandbox.policy import Limits
 
 ROOT = Path(__file__).resolve().parents[2]
 LAB = "lab01_batch_norm"
+CLASS = [f"student {number:02}" for number in range(40)]
 
 
 def work(student: str, why: str = "The file is a picture of a cat.", lab: str = LAB) -> Work:
     """A submission that needs no kernel: there is nothing to run in it."""
-    return Work(str(ROOT), lab, student, None, why, 5, Limits(), True)
+    return Work(lab, version_of(ROOT, lab), student, None, why, 5, Limits(), True)
 
 
 class Here(Executor):
@@ -37,10 +44,11 @@ class Here(Executor):
 
 
 @pytest.mark.parametrize("executor", [Here, lambda: ThreadPoolExecutor(2)], ids=["here", "threads"])
-def test_any_executor_will_do(executor: Callable[[], Executor]) -> None:
+@pytest.mark.parametrize("crew", [ALONE, Crew(2, 3)], ids=str)
+def test_any_executor_will_do(executor: Callable[[], Executor], crew: Crew) -> None:
     """Each student's report and graded notebook come back, whatever the order."""
     with executor() as running:
-        found = {done.student: done for done in grade_many([work(name) for name in ("ada", "bela", "chen")], running)}
+        found = {done.student: done for done in grade_many(map(work, ("ada", "bela", "chen")), running, crew)}
     assert set(found) == {"ada", "bela", "chen"}
     for student, done in found.items():
         assert done.trouble == ""
@@ -52,41 +60,146 @@ def test_any_executor_will_do(executor: Callable[[], Executor]) -> None:
 
 
 class Breaks(Here):
-    """One of its workers dies."""
+    """A pool that ends, with all that it holds, when it is given somebody's work; or a worker that does."""
+
+    def __init__(self, killer: str = "bela", error: type[Exception] = BrokenProcessPool) -> None:
+        self.killer, self.error, self.broken = killer, error, False
 
     def submit(self, call: Callable[..., Any], /, *args: Any, **words: Any) -> Future[Any]:
-        if args[0].student != "bela":
+        if self.broken:
+            raise BrokenProcessPool("a process in the pool died before")
+        if not any(work.student == self.killer for work in args[0]):
             return super().submit(call, *args, **words)
+        self.broken = self.error is BrokenProcessPool
         future: Future[Any] = Future()
-        future.set_exception(BrokenProcessPool("a process in the pool died"))
+        future.set_exception(self.error("a process in the pool died"))
         return future
 
 
 def test_a_worker_that_dies_is_no_grade() -> None:
     """Not a zero: there is no report; and the others are graded."""
-    found = {done.student: done for done in grade_many([work("ada"), work("bela"), work("chen")], Breaks())}
+    students = map(work, ("ada", "bela", "chen"))
+    found = {done.student: done for done in grade_many(students, Breaks(error=OSError), total=3)}
     assert found["bela"] == Done("bela", None, None, found["bela"].trouble, broken=True)
-    assert "the grader's own process failed: BrokenProcessPool" in found["bela"].trouble
+    assert "the grader's own process failed: OSError" in found["bela"].trouble
     assert found["bela"].graded is None
     assert found["ada"].graded is not None
     assert found["chen"].graded is not None
+
+
+@pytest.mark.parametrize("error", [BrokenProcessPool, OSError], ids=["the whole pool", "one worker"])
+@pytest.mark.parametrize("crew", [ALONE, Crew(3, 2)], ids=str)
+@pytest.mark.parametrize("killer", [CLASS[0], CLASS[17], CLASS[-1]])
+def test_a_submission_that_ends_its_worker_costs_no_other_its_grade(
+    error: type[Exception], crew: Crew, killer: str
+) -> None:
+    """Everybody has one result; whom a broken pool held is graded alone; only the killer stays without."""
+    found = list(grade_all(CLASS, work, lambda _: Breaks(killer, error), crew))
+    assert sorted(done.student for done in found) == CLASS
+    assert [done.student for done in found if done.graded is None] == [killer]
+
+
+def test_pools_that_all_break_are_not_tried_for_ever() -> None:
+    """When no worker can live here, that is said for everybody, after two tries."""
+    opened: Counter[str] = Counter()
+
+    class Dead(Here):
+        def __init__(self) -> None:
+            opened["pools"] += 1
+
+        def submit(self, *_: Any, **__: Any) -> Future[Any]:
+            raise BrokenProcessPool("no process of the pool lives")
+
+    found = list(grade_all(CLASS, work, lambda _: Dead(), Crew(2)))
+    assert sorted(done.student for done in found) == CLASS
+    assert all(done.trouble and done.graded is None for done in found)
+    assert opened["pools"] == 4  # two for the class, and each of the two that they were given alone
+
+
+@pytest.mark.parametrize(("workers", "first"), [(1, 1), (2, 1), (3, 1), (8, 4)])
+def test_half_of_the_workers_begin_and_the_others_after_a_first_result(
+    monkeypatch: pytest.MonkeyPatch, workers: int, first: int
+) -> None:
+    """All of them at once would keep each other from importing torch; and nobody waits for who takes the results."""
+    held: list[int] = []
+
+    def noting(waiting: Any, **words: Any) -> Any:
+        held.append(len(waiting))
+        return wait(waiting, **words)
+
+    monkeypatch.setattr(pool, "wait", noting)
+    results = grade_many(map(work, map(str, itertools.count())), counting := Counting(), Crew(workers))
+    next(results)
+    assert counting.given == first + AHEAD * workers, "the next bundles go out before a result is handed over"
+    for _ in itertools.islice(results, 4 * first):
+        pass
+    assert held[:2] == [first, AHEAD * workers]
+
+
+class Counting(Here):
+    """It knows how many bundles it was given."""
+
+    given = 0
+
+    def submit(self, call: Callable[..., Any], /, *args: Any, **words: Any) -> Future[Any]:
+        self.given += 1
+        return super().submit(call, *args, **words)
+
+
+@pytest.mark.parametrize(("crew", "total"), [(ALONE, 0), (ALONE, 40), (Crew(4, 2), 0), (Crew(4, 2), 1000)], ids=str)
+def test_work_is_read_only_as_it_is_needed(crew: Crew, total: int) -> None:
+    """Ten thousand notebooks are never in memory at once."""
+    read = 0
+
+    def works() -> Iterator[Work]:
+        nonlocal read
+        for number in itertools.count():
+            read += 1
+            yield work(str(number))
+
+    for given, _ in enumerate(itertools.islice(grade_many(works(), Here(), crew, total), 100)):
+        assert read - given <= 5 * crew.workers * LARGEST_BUNDLE
+
+
+class Sizes(Here):
+    """Notes how many come at once."""
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+
+    def submit(self, call: Callable[..., Any], /, *args: Any, **words: Any) -> Future[Any]:
+        self.seen.append(len(args[0]))
+        return super().submit(call, *args, **words)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_bundles_are_small_at_both_ends(workers: int) -> None:
+    """So that the first result comes soon, and no worker waits long for the last one."""
+    executor = Sizes()
+    assert len(list(grade_many(map(work, CLASS), executor, Crew(workers, 2), len(CLASS)))) == len(CLASS)
+    assert executor.seen[:workers] == [1] * workers
+    assert executor.seen[-1] == 1
+    assert max(executor.seen) == {1: 8, 2: 6, 5: 2}[workers]
 
 
 @pytest.mark.parametrize(
     "error", [SandboxError("no sandbox"), CourseError("no course"), RuntimeError("a bug"), MemoryError()]
 )
 def test_trouble_of_ours_is_no_grade(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    """Whatever it is, it is told, and nobody has a report."""
+    """Whatever it is, it is told, and it costs nobody else of the same bundle a grade."""
+    conclude = worker.conclude
 
-    def fails(*_: object, **__: object) -> None:
-        raise error
+    def fails(*given: Any, student: str, **words: Any) -> Any:
+        if student == "bela":
+            raise error
+        return conclude(*given, student=student, **words)
 
-    monkeypatch.setattr(pool, "grade_notebook", fails)
-    [done] = grade_many([work("ada")], Here())
-    assert done.graded is None
-    assert done.report is None
-    assert str(error) in done.trouble
-    assert done.trouble != ""
+    monkeypatch.setattr(worker, "conclude", fails)
+    found = worker.grade_bundle([work(student) for student in ("ada", "bela", "chen")])
+    assert [result.student for result in found] == ["ada", "bela", "chen"]
+    assert [bool(result.trouble) for result in found] == [False, True, False]
+    assert str(error) in found[1].trouble
+    assert found[1].report == ""
 
 
 def test_a_lab_that_is_not_there_is_no_grade() -> None:
@@ -99,3 +212,46 @@ def test_a_lab_that_is_not_there_is_no_grade() -> None:
 def test_nothing_to_do_is_nothing() -> None:
     """An empty class."""
     assert list(grade_many([], Here())) == []
+    assert list(grade_all([], work, lambda _: Here(), ALONE)) == []
+
+
+def end_of_this_process(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_real_processes_break_and_are_replaced() -> None:
+    """The pool that the course uses: one of its processes is killed, the others' work is done in new ones."""
+
+    class OneDies:
+        tried = 0
+
+        def __call__(self, crew: Crew) -> ProcessPoolExecutor:
+            executor = processes(crew.workers, ROOT)
+            self.tried += 1
+            if self.tried == 1:
+                executor.submit(end_of_this_process)
+            return executor
+
+    open_crew = OneDies()
+    found = list(grade_all(CLASS[:6], work, open_crew, Crew(2)))
+    assert sorted(done.student for done in found) == CLASS[:6]
+    assert all(done.graded is not None for done in found)
+    assert open_crew.tried > 1
+
+
+def folder_of_the_template() -> str:
+    """Where the kernels of this worker would have their folders."""
+    made = launch.template()
+    assert made is not None
+    return str(made.folder.path)
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_a_worker_has_a_template_and_takes_it_along() -> None:
+    """Begun at its start; and gone with it, although it is no process that runs what others do at their end."""
+    with processes(1, ROOT) as executor:
+        folder = Path(executor.submit(folder_of_the_template).result())
+        assert folder.is_dir()
+    assert not folder.exists()

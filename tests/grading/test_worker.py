@@ -1,0 +1,97 @@
+"""A worker plays several notebooks at once, judges them one by one, and grades with its own course's version only."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.grading import worker
+from autograder.grading.judge import Judge
+from autograder.grading.run import Item, Played
+from autograder.grading.version import version_of
+from autograder.grading.worker import Work, grade_bundle
+from autograder.sandbox.policy import Limits
+
+ROOT = Path(__file__).resolve().parents[2]
+LAB = "lab01_batch_norm"
+NOTEBOOK = b'{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
+WORK = Work(LAB, version_of(ROOT, LAB), "ada", NOTEBOOK, "", 5, Limits(), True)
+FOUR = [replace(WORK, student=student) for student in ("ada", "bela", "chen", "dora")]
+
+
+class Stage:
+    """Plays nothing, and counts how many are on it at once."""
+
+    def __init__(self) -> None:
+        self.now = self.most = 0
+        self.stretch: set[float] = set()
+        self.threads: set[int] = set()
+
+    async def play(self, items: Sequence[Item], judge: Judge, limits: Limits, *, sandboxed: bool) -> Played:
+        """Stay for a moment."""
+        self.now += 1
+        self.most = max(self.most, self.now)
+        self.stretch.add(limits.stretch)
+        self.threads.add(threading.get_ident())
+        await asyncio.sleep(0.05)
+        self.now -= 1
+        return Played(notes=["The cat was here."])
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
+    """In the place of kernels."""
+    mine = Stage()
+    monkeypatch.setattr(worker, "playing", mine.play)
+    return mine
+
+
+@pytest.mark.parametrize(("at_once", "most"), [(1, 1), (2, 2), (3, 3), (9, 4)])
+def test_so_many_are_played_at_once_and_no_more(stage: Stage, at_once: int, most: int) -> None:
+    found = grade_bundle(FOUR, at_once)
+    assert stage.most == most
+    assert [result.student for result in found] == ["ada", "bela", "chen", "dora"]
+    assert all("The cat was here." in result.report for result in found)
+
+
+def test_judging_stays_in_the_thread_that_was_called(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Alarms ring in a main thread only; kernels are spoken to in another."""
+    where: set[int] = set()
+    conclude = worker.conclude
+
+    def noting(*given: Any, **words: Any) -> Any:
+        where.add(threading.get_ident())
+        return conclude(*given, **words)
+
+    monkeypatch.setattr(worker, "conclude", noting)
+    grade_bundle(FOUR, 2)
+    assert where == {threading.get_ident()}
+    assert not stage.threads & where
+
+
+@pytest.mark.parametrize(("given", "stretch"), [(1, 1), (2, 2), (1.5, 1.5)])
+def test_wall_times_are_longer_where_kernels_share_a_processor(stage: Stage, given: float, stretch: float) -> None:
+    """Else a cell that is well within its time alone would be stopped in company."""
+    grade_bundle(FOUR[:1], 1, given)
+    assert stage.stretch == {stretch}
+
+
+def test_another_version_is_refused_by_name(stage: Stage) -> None:
+    """A machine whose course differs by one byte grades nobody; the others of the bundle are graded."""
+    other, ours = grade_bundle([replace(WORK, version="0" * 64), replace(WORK, student="bela")])
+    assert other.report == ""
+    assert "another version of lab01_batch_norm" in other.trouble
+    assert str(ROOT) in other.trouble
+    assert ours.trouble == ""
+
+
+def test_a_student_who_is_not_readable_needs_no_kernel(stage: Stage) -> None:
+    found = grade_bundle([replace(WORK, raw=None, unreadable="It is a cat.")])
+    assert "It is a cat." in found[0].report
+    assert stage.most == 0
