@@ -7,6 +7,7 @@ AutograderError
 |-- UsageError            the command's words are off (exit code 2)
 |-- CourseError           a file of the course is missing or wrong: a lab, a check, a configuration
 |-- ProtocolError         bytes that should hold a trace or a scenario do not
+|-- ClusterError          graders on other machines cannot be had, or one was lost (exit code 3)
 `-- SandboxError          the sandbox failed while it worked (exit code 3)
     `-- SandboxUnavailable    this machine cannot give one
 
@@ -28,6 +29,10 @@ class CourseError(AutograderError):
 
 class ProtocolError(AutograderError):
     """Bytes from the other side of the sandbox are not what they should be."""
+
+
+class ClusterError(AutograderError):
+    """A cluster, or a grader of one, is not there or not fit; never a grade."""
 
 
 class SandboxError(AutograderError):
