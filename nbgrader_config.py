@@ -5,6 +5,8 @@ is said where it lives, in autograder/plugins.
 
 Environment:
     NBGRADER_EXCHANGE   the folder through which labs go out and submissions come in (default: exchange/ here)
+    GRADEBOOK_URL       the gradebook's database (default: gradebook.db here); postgresql+psycopg://HOST/NAME for one on a server,
+                        whose password stands in ~/.pgpass and nowhere here
     COURSE_URL          where the website lies, for links in feedback (default: the website built here)
 """
 
@@ -13,7 +15,7 @@ import secrets
 import sys
 from pathlib import Path
 
-from autograder.authoring.release import CODE_STUB, TEXT_STUB
+from autograder.authoring.stubs import CODE_STUB, TEXT_STUB
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821 - traitlets puts it there
 
@@ -22,12 +24,12 @@ root = Path(__file__).resolve().parent
 # nbgrader starts the program `alembic` when it makes a gradebook; it lies beside Python, which need not be on the path.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
 
-# Where everything lies. One process writes the gradebook at a time; the timeout is for the person who looks meanwhile.
+# Where everything lies. One process writes the gradebook at a time; the timeout (of SQLite) is for the person who looks meanwhile.
 c.CourseDirectory.course_id = "normalization"
 c.CourseDirectory.root = str(root)
 c.CourseDirectory.source_directory = "_build/source"
 c.CourseDirectory.release_directory = "labs"
-c.CourseDirectory.db_url = f"sqlite:///{root / 'gradebook.db'}?timeout=60"
+c.CourseDirectory.db_url = os.environ.get("GRADEBOOK_URL") or f"sqlite:///{root / 'gradebook.db'}?timeout=60"
 c.NbGrader.logfile = ""
 
 exchange = Path(os.environ.get("NBGRADER_EXCHANGE", root / "exchange"))

@@ -94,6 +94,12 @@ if ! has_any "${browsers[@]}"; then
     fi
 fi
 
+# Debian keeps the server's own programs off the path; this one says that they are there.
+if ! has_any pg_createcluster initdb; then
+    lacking postgresql "a database server, for the test of a gradebook in PostgreSQL" \
+        "without postgresql, the test of a gradebook in PostgreSQL is skipped"
+fi
+
 # A Debian Python may come without ensurepip, and then cannot fill a virtual environment.
 # A missing or unsuitable Python is not reported here: the set-up does that, in words.
 if [[ ! -x $here/../.venv/bin/python ]]; then

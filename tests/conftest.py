@@ -19,6 +19,7 @@ from autograder.sandbox.policy import Limits
 
 ROOT = Path(__file__).resolve().parent.parent
 ORDINARY_USER = 61000
+os.environ.pop("GRADEBOOK_URL", None)  # no test writes into the gradebook of whoever runs it
 
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -40,8 +41,28 @@ def _no_browser() -> str:
     return "" if chromium_program() else "no Chromium was found: apt install chromium"
 
 
+def postgresql_programs() -> Path | None:
+    """Return the folder of a PostgreSQL server's programs, or None; Debian keeps those of each version off the path."""
+    if shutil.which("pg_createcluster"):
+        debian = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda found: float(found.parts[4]))
+        if debian:
+            return debian[-1].parent
+    initdb = shutil.which("initdb")
+    return Path(initdb).resolve().parent if initdb else None
+
+
+def _no_postgresql() -> str:
+    if importlib.util.find_spec("psycopg") is None:
+        return "the package psycopg is missing: pip install '.[postgres]'"
+    return "" if postgresql_programs() else "no PostgreSQL server was found: apt install postgresql"
+
+
 LONGEST = ("test_in_browser.py", "test_matrix.py", "test_notebooks.py", "test_fingerprints.py")
-NEEDS = {"sandbox": _no_bubblewrap, "browser": _no_browser}  # a mark, and why it cannot be had here
+NEEDS = {
+    "sandbox": _no_bubblewrap,
+    "browser": _no_browser,
+    "postgresql": _no_postgresql,
+}  # a mark, and why it cannot be had here
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -18,18 +18,16 @@ from typing import Any
 
 from nbformat import NotebookNode
 from nbgrader.preprocessors import Execute as NbgraderExecute
-from nbgrader.utils import determine_grade
 from traitlets import Bool, Dict, Integer
 
 from autograder.errors import CourseError
 from autograder.grading.course import CourseLab, load_course_lab
-from autograder.grading.grade import Graded, grade_notebook
+from autograder.grading.grade import grade_notebook
 from autograder.grading.judge import Judge
-from autograder.grading.report import Report
+from autograder.grading.report import Graded
 from autograder.grading.submission import UnreadableSubmission, read_file
+from autograder.plugins.handover import handed_over
 from autograder.sandbox.policy import Limits
-
-REPORT_KEY = "autograder"
 
 
 class Execute(NbgraderExecute):  # type: ignore[misc]
@@ -64,11 +62,9 @@ class Execute(NbgraderExecute):  # type: ignore[misc]
         submitted = coursedir.format_path(coursedir.submitted_directory, names["student"], names["assignment"])
         lab, judge = _bench(Path(coursedir.root), names["assignment"], self.seed)
         graded = self.grade(Path(submitted) / f"{names['notebook']}.ipynb", lab, judge, names["student"])
-        check_scores(graded.notebook, graded.report)
-        graded.notebook.metadata[REPORT_KEY] = graded.report.to_json()
         for note in graded.report.notes:
             self.log.warning("%s, %s: %s", names["student"], names["notebook"], note)
-        return graded.notebook, resources
+        return handed_over(graded.notebook, graded.report), resources
 
     def grade(self, path: Path, lab: CourseLab, judge: Judge, student: str) -> Graded:
         """Grade the file as it was submitted; it is read again, because what nbgrader copied is no longer it."""
@@ -87,26 +83,3 @@ def _bench(course: Path, lab: str, seed: int) -> tuple[CourseLab, Judge]:
     """What a whole class shares; nbgrader makes a new Execute for every notebook."""
     loaded = load_course_lab(course, lab)
     return loaded, Judge(loaded.lab, seed)
-
-
-def check_scores(notebook: NotebookNode, report: Report) -> None:
-    """Make sure that nbgrader's scorer will read in every graded cell the points that the report gives.
-
-    Raises:
-        CourseError: it would not, as when the notebook and the checks disagree about points.
-    """
-    for cell in notebook.cells:
-        tags = cell.metadata.get("nbgrader", {})
-        if not tags.get("grade") or tags.get("solution"):
-            continue
-        result = report.check(tags["grade_id"])
-        if result is None:
-            raise CourseError(
-                f"The test cell {tags['grade_id']} of {report.lab} has no check; add one, or take it out."
-            )
-        read, available = determine_grade(cell)
-        if (read, available) != (result.points, result.max_points):
-            raise CourseError(
-                f"The check {result.name} gives {result.points:g} of {result.max_points:g} points, and nbgrader would "
-                f"record {read} of {available:g}; make the notebook and the checks of {report.lab} agree."
-            )

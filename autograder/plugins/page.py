@@ -12,10 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader
+from jinja2 import Environment, FileSystemLoader, Template
 from markupsafe import Markup
 from nbformat import NotebookNode
 from pygments import highlight
@@ -116,9 +117,7 @@ def feedback_page(
         late_penalty: points taken off for handing in late, in all.
     """
     sections = list(_sections(notebook, report))
-    environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["points"] = points
-    page: str = environment.get_template("feedback.html.j2").render(
+    page: str = _template().render(
         title=title or _heading(notebook) or report.lab,
         report=report,
         sections=sections,
@@ -128,6 +127,14 @@ def feedback_page(
         late_penalty=late_penalty,
     )
     return page
+
+
+@lru_cache(maxsize=1)
+def _template() -> Template:
+    """The page's template; to compile it takes longer than to fill it."""
+    environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["points"] = points
+    return environment.get_template("feedback.html.j2")
 
 
 def _heading(notebook: NotebookNode) -> str:
@@ -171,8 +178,18 @@ def _sections(notebook: NotebookNode, report: Report) -> Iterator[Section]:
 
 def _code(cell: NotebookNode, tags: Mapping[str, Any]) -> Code:
     source = cell.source if len(cell.source) <= MAX_CODE_CHARS else cell.source[:MAX_CODE_CHARS] + "\n# (cut here)"
-    html = Markup(highlight(source, PythonLexer(), HtmlFormatter(nowrap=True)))  # pygments escapes
-    return Code(tags.get("grade_id", ""), html, tuple(_outputs(cell)), _comment(tags))
+    return Code(tags.get("grade_id", ""), _highlighted(source), tuple(_outputs(cell)), _comment(tags))
+
+
+@lru_cache(maxsize=256)
+def _highlighted(source: str) -> Markup:
+    """Return code with its parts marked; a class hands in many a cell that is the same, and a third of a page's time is here."""
+    return Markup(highlight(source, *_pygments()))  # pygments escapes
+
+
+@lru_cache(maxsize=1)
+def _pygments() -> tuple[PythonLexer, HtmlFormatter]:
+    return PythonLexer(), HtmlFormatter(nowrap=True)
 
 
 def _outputs(cell: NotebookNode) -> Iterator[Output]:

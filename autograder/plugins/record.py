@@ -1,124 +1,152 @@
-"""Write the results of a class into nbgrader's gradebook and folders, by nbgrader's own converters.
+"""Write the results of a class into nbgrader's gradebook and folders, a batch at a time: the one writer of a class run.
 
-`autograder grade` grades in workers; here one process, the only writer, runs nbgrader's Autograde with an Execute that already
-has the answers, and then its GenerateFeedback. So manual grades, comments, late penalties and the folders are nbgrader's business,
-exactly as with `nbgrader autograde`.
+`autograder grade` grades in workers; here one process runs nbgrader's Autograde with notebooks that are graded already, and then
+its GenerateFeedback. So manual grades, comments, late penalties and the folders are nbgrader's business, exactly as with
+`nbgrader autograde`; what is the same for a whole batch is done once for it (`converters`, `steps`, `gradebook`).
 """
 
 from __future__ import annotations
 
+import logging
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from nbgrader.api import Gradebook, MissingEntry
-from nbgrader.apps.api import NbGraderAPI
-from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
+from nbgrader.api import Assignment, MissingEntry, SubmittedAssignment
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import capture_log
+from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.errors import CourseError
-from autograder.grading.course import CourseLab
-from autograder.grading.grade import Graded
-from autograder.grading.judge import Judge
-from autograder.plugins.execute import Execute
+from autograder.plugins.converters import PrepareAssignment, RecordAutograde, RecordFeedback, enter, give_nothing
+from autograder.plugins.database import patient_url
+from autograder.plugins.gradebook import OpenGradebook
 
-
-class RecordedExecute(Execute):
-    """Hands over what the workers found, instead of grading."""
-
-    results: ClassVar[dict[str, Graded]] = {}
-
-    def grade(self, path: Path, lab: CourseLab, judge: Judge, student: str) -> Graded:
-        """Return the result of the student."""
-        return self.results[student]
+if TYPE_CHECKING:
+    from autograder.grading.report import Graded
 
 
 class Recorder:
-    """The one writer of a class run."""
+    """Writes gradebook, autograded/ and feedback/ of one lab; for one process and one thread."""
 
     def __init__(self, course: Path, lab: str) -> None:
         self.lab = lab
         warnings.filterwarnings("ignore", module=r"nbgrader\.")  # nbgrader's own, about its database library
-        config: Config = PyFileConfigLoader("nbgrader_config.py", path=str(course)).load_config()
-        config.NbGrader.logfile = ""
-        wanted = config.Autograde.autograde_preprocessors
-        config.Autograde.autograde_preprocessors = [RecordedExecute if "Execute" in str(p) else p for p in wanted]
-        self.coursedir = CourseDirectory(config=config)
-        self.api = NbGraderAPI(self.coursedir, config=config)
-        self.api.log.propagate = False
+        self.config: Config = PyFileConfigLoader("nbgrader_config.py", path=str(course)).load_config()
+        self.config.NbGrader.logfile = ""
+        self.config.Exporter.optimistic_validation = True  # a notebook is validated after the last step, not after each
+        self.coursedir = CourseDirectory(config=self.config, assignment_id=lab)
+        self.coursedir.db_url = patient_url(self.coursedir.db_url).render_as_string(hide_password=False)
+        self.log = logging.getLogger(__name__)
+        self.log.setLevel(logging.WARNING)
+        self.log.propagate = False
 
-    def students(self) -> dict[str, Path]:
-        """Return who has submitted, with the folder of each submission."""
-        pattern = self.coursedir.format_path(self.coursedir.submitted_directory, "*", self.lab)
-        root = Path(pattern.split("*")[0])
-        folders = sorted(root.glob(f"*/{self.lab}")) if root.is_dir() else []
-        return {folder.parent.name: folder for folder in folders if folder.is_dir() and not folder.is_symlink()}
+    @cached_property
+    def gradebook(self) -> OpenGradebook:
+        """The gradebook, which stays open; one without tables gets them."""
+        return OpenGradebook(self.coursedir.db_url, self.coursedir.course_id)
 
     def prepare(self) -> None:
-        """Make sure that the gradebook knows the lab as it is now; the release is made again, which changes no byte."""
-        with self._about(""):
-            self._run(GenerateAssignment(coursedir=self.coursedir, parent=self.api), force=True, create_assignment=True)
+        """Make the gradebook, with the lab as it is now; the release is made again, which changes no byte.
+
+        Raises:
+            CourseError: the gradebook cannot be opened, or nbgrader does not take the lab.
+        """
+        made = self._made(PrepareAssignment, gradebook=self.gradebook, force=True, create_assignment=True)
+        with self._told(), self.gradebook.waiting():
+            wrong = self._trouble(made)
+        if wrong:
+            raise CourseError(wrong)
 
     def record(self, results: Mapping[str, Graded]) -> None:
-        """Write a batch: graded notebooks, automatic scores, feedback pages."""
-        RecordedExecute.results = dict(results)
-        for student in results:
-            with self._about(student):
-                if not self._has_notebook(student):
-                    self._record_nothing(student)
-                    continue
-                self._run(Autograde(coursedir=self.coursedir, parent=self.api), force=True, create_student=True)
-                self._run(GenerateFeedback(coursedir=self.coursedir, parent=self.api), force=True)
+        """Write a batch: graded notebooks, automatic scores, feedback pages.
 
-    def _has_notebook(self, student: str) -> bool:
-        folder = Path(self.coursedir.format_path(self.coursedir.submitted_directory, student, self.lab))
-        return any(path.is_file() and not path.is_symlink() for path in folder.glob("*.ipynb"))
-
-    def _record_nothing(self, student: str) -> None:
-        """Record zero for a folder without a notebook, which nbgrader would pass over."""
-        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
-            gradebook.update_or_create_student(student)
-            gradebook.update_or_create_submission(self.lab, student)
-            for grade in gradebook.find_submission_notebook(self.lab, self.lab, student).grades:
-                grade.auto_score, grade.needs_manual_grade = 0, False
-            gradebook.db.commit()
+        Raises:
+            CourseError: nbgrader could not record somebody of the batch.
+        """
+        folders = {student: self._path(self.coursedir.submitted_directory, student) for student in results}
+        submitted = {str(folder): found for folder in folders.values() if (found := _notebooks(folder))}
+        autograde = self._made(
+            RecordAutograde, gradebook=self.gradebook, results=results, folders=submitted, force=True
+        )
+        with self._batch(results, waits=autograde.alone):
+            for student, folder in folders.items():
+                if str(folder) not in submitted:  # which nbgrader would pass over
+                    enter(self.gradebook, self.lab, student)
+                    give_nothing(self.gradebook, self.lab, student, self.lab)
+            wrong = self._trouble(autograde) if submitted else ""
+        graded = [self._path(self.coursedir.autograded_directory, s) for s, f in folders.items() if str(f) in submitted]
+        pages = {str(folder): found for folder in graded if (found := _notebooks(folder))}
+        feedback = self._made(RecordFeedback, gradebook=self.gradebook, folders=pages, force=True)
+        with self._batch(results, waits=feedback.alone):
+            also_wrong = self._trouble(feedback) if pages else ""
+        if wrong or also_wrong:
+            raise CourseError(wrong or also_wrong)
 
     def feedback_page(self, student: str) -> Path:
         """Return where the feedback page of a student lies."""
-        folder = self.coursedir.format_path(self.coursedir.feedback_directory, student, self.lab)
-        return Path(folder) / f"{self.lab}.html"
+        return self._path(self.coursedir.feedback_directory, student) / f"{self.lab}.html"
 
     def feedback_root(self) -> Path:
         """Return the folder that holds all feedback."""
-        return Path(self.coursedir.format_path(self.coursedir.feedback_directory, "-", "-")).parents[1]
+        return self._path(self.coursedir.feedback_directory, "-").parents[1]
 
     def scores(self) -> dict[str, tuple[float, float, bool]]:
         """Return for each student the score in the gradebook with manual grades, the maximum, and whether a person must look."""
-        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
-            try:
-                submissions = gradebook.assignment_submissions(self.lab)
-            except MissingEntry:
-                return {}
-            return {s.student.id: (float(s.score), float(s.max_score), bool(s.needs_manual_grade)) for s in submissions}
+        lab = select(Assignment.id).where(Assignment.name == self.lab).scalar_subquery()
+        own = SubmittedAssignment
+        asked = select(own.student_id, own.score, own.max_score, own.needs_manual_grade).where(own.assignment_id == lab)
+        with self.gradebook.db() as session:
+            return {
+                str(who): (float(score), float(most), bool(look)) for who, score, most, look in session.execute(asked)
+            }
+
+    def close(self) -> None:
+        """Close the gradebook; what comes later opens it again."""
+        if "gradebook" in vars(self):
+            self.gradebook.close()
+            del self.gradebook
+
+    def _path(self, kind: str, student: str) -> Path:
+        return Path(self.coursedir.format_path(kind, student, self.lab))
 
     @contextmanager
-    def _about(self, student: str) -> Any:
-        before = self.coursedir.assignment_id, self.coursedir.student_id
-        self.coursedir.assignment_id, self.coursedir.student_id = self.lab, student or "."
+    def _batch(self, students: Iterable[str], *, waits: bool) -> Iterator[None]:
+        with self._told(), self.gradebook.batch(self.lab, list(students), waits=waits):
+            yield
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Make a failure of the database one of the course's."""
         try:
             yield
-        finally:
-            self.coursedir.assignment_id, self.coursedir.student_id = before
+        except MissingEntry as error:
+            raise CourseError(
+                f"The gradebook does not know {self.lab}; run `nbgrader generate_assignment {self.lab}`."
+            ) from error
+        except SQLAlchemyError as error:
+            raise CourseError(f"The gradebook could not be written: {error}") from error
 
-    def _run(self, converter: Any, **settings: Any) -> None:
+    def _made(self, converter: Any, **settings: Any) -> Any:
+        made = converter(coursedir=self.coursedir, config=self.config, log=self.log)
         for name, value in settings.items():
-            setattr(converter, name, value)
+            setattr(made, name, value)
+        return made
+
+    def _trouble(self, converter: Any) -> str:
+        """Run a converter; return what went wrong, in its own words."""
         said = capture_log(converter)
-        if not said["success"]:
-            last = said.get("error", "").strip().splitlines()[-1:]
-            raise CourseError(f"nbgrader could not record {self.lab}: {' '.join(last)}\n{said.get('log', '')[-2000:]}")
+        last = said.get("error", "").strip().splitlines()[-1:]
+        why = f"nbgrader could not record {self.lab}: {' '.join(last)}\n{said.get('log', '')[-2000:]}"
+        return "" if said["success"] else why
+
+
+def _notebooks(folder: Path) -> list[str]:
+    """Return the notebooks in a folder, in nbgrader's order; links are none."""
+    return sorted(str(path) for path in folder.glob("*.ipynb") if path.is_file() and not path.is_symlink())

@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-REASONS = {"sandbox": "apt install bubblewrap", "browser": "apt install chromium"}
+REASONS = {
+    "sandbox": "apt install bubblewrap",
+    "browser": "apt install chromium",
+    "postgresql": "apt install postgresql",
+}
 
 
 def outcome(folder: Path, mark: str, **environment: str) -> str:

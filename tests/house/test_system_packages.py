@@ -40,6 +40,7 @@ class Machine:
         self.fake("dpkg-query", "printf 'ii '")
         self.fake("bwrap")
         self.fake("chromium")
+        self.fake("pg_createcluster")
         self.fake("python3", 'if [[ "$2" == *print* ]]; then echo 3.11; fi')
         self.fake("env", 'if [[ "$1" == *=* ]]; then shift; fi\n"$@"')
 
@@ -126,6 +127,24 @@ def test_sudo_is_used_when_it_asks_for_no_password(machine: Machine) -> None:
     machine.fake("apt-get")
     assert machine.run().returncode == 0
     assert machine.ran("apt-get")[-1].endswith(" bubblewrap")
+
+
+def test_a_database_server_is_installed_for_the_test_that_needs_one(machine: Machine) -> None:
+    machine.lose("pg_createcluster")
+    machine.fake("apt-get")
+    result = machine.run()
+    assert machine.ran("apt-get")[-1].endswith(" postgresql")
+    assert "postgresql: a database server" in result.stdout
+    machine.fake("initdb")  # where it is not Debian's
+    assert machine.run().stdout == ""
+
+
+def test_without_a_database_server_one_test_is_skipped_and_that_is_said(machine: Machine) -> None:
+    machine.lose("pg_createcluster")
+    machine.fake("id", "echo 1000")
+    result = machine.run("--soft")
+    assert result.returncode == 0
+    assert "the test of a gradebook in PostgreSQL is skipped" in result.stdout
 
 
 @pytest.mark.parametrize("sudo", [None, "exit 1"], ids=["no sudo", "sudo asks for a password"])

@@ -94,10 +94,15 @@ class Course:
         report: dict[str, Any] = self.graded(student).metadata["autograder"]
         return report
 
+    @property
+    def db_url(self) -> str:
+        """Where the gradebook is."""
+        return f"sqlite:///{self.root / 'gradebook.db'}"
+
     @contextmanager
     def gradebook(self) -> Iterator[Gradebook]:
         """The gradebook, open."""
-        with Gradebook(f"sqlite:///{self.root / 'gradebook.db'}", "normalization") as gradebook:
+        with Gradebook(self.db_url, "normalization") as gradebook:
             yield gradebook
 
     def scores(self, student: str) -> dict[str, float | None]:

@@ -19,8 +19,8 @@ from nbgrader.utils import determine_grade
 from autograder.errors import CourseError, SandboxUnavailable
 from autograder.grading.report import CheckResult, total
 from autograder.plugins import execute
-from autograder.plugins.execute import check_scores
 from autograder.plugins.export import as_text
+from autograder.plugins.handover import check_scores
 from tests.plugins.conftest import LAB, Course
 from tests.submissions import odd
 from tests.submissions.odd import DOUBLE
