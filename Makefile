@@ -7,6 +7,7 @@
 #             PYTEST_ARGS="-k name"  handed to pytest
 #             JOBS=2                 how many tests at a time
 #             PORT=8000              for `make serve`
+#             BENCH_ARGS=--small     for `make bench`: a few submissions of lab 1, in a minute or two
 #             EDITION=student        for `make book` and `make serve`: without the solutions' page
 # pip's own variables (PIP_INDEX_URL, PIP_EXTRA_INDEX_URL, PIP_FIND_LINKS) are passed on.
 
@@ -28,10 +29,10 @@ export PYTHON TORCH_INDEX
 # Two processes that each keep a thread for every core wait for one another; the tensors here are far too small to share.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup system demo test test-fast labs matrix bench book experiments notebooks seed-map pdf serve format lock clean distclean
+.PHONY: help setup system demo test test-fast labs matrix bench bench-soak bench-diagnosis book experiments notebooks seed-map pdf serve format lock clean distclean
 
 help: ## Print this list
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## Make .venv and install everything (the first time: some minutes)
 
@@ -54,7 +55,7 @@ test-fast: setup ## Run style, types and the quick tests only
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -m "not slow and not browser and not sandbox" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "not slow and not browser and not sandbox and not postgresql" $(PYTEST_ARGS)
 
 labs: setup ## Make the students' notebooks in labs/ from solutions/
 	$(BIN)/autograder labs make
@@ -63,7 +64,13 @@ matrix: setup ## Write docs/labs/matrix.md and docs/tolerances.md from all mista
 	$(BIN)/python -m autograder.authoring.matrix
 
 BENCH_ARGS ?=
-bench: setup ## Measure and print tables: how well the diagnosis reads other styles (some minutes)
+bench: setup ## Measure the speed beside stock nbgrader and otter-grader; writes docs/benchmarks.md (12 minutes)
+	$(BIN)/python -m bench $(BENCH_ARGS)
+
+bench-soak: setup ## Grade 2,000 submissions in one run and measure what piles up
+	$(BIN)/python -m bench.soak $(BENCH_ARGS)
+
+bench-diagnosis: setup ## Measure how well the diagnosis reads other styles (some minutes)
 	$(BIN)/python -m bench.diagnosis $(BENCH_ARGS)
 
 book: setup ## Build the website into _build/html (EDITION=student: without solutions); a warning is an error

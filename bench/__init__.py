@@ -1,1 +1,1 @@
-"""What `make bench` runs: measurements, printed as Markdown tables. Nothing here is a test, and nothing fails for being slow."""
+"""Measurements (`make bench` and its relatives), printed as Markdown tables: no tests, and nothing fails for being slow."""

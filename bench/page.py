@@ -1,0 +1,112 @@
+"""docs/benchmarks.md, written from the results: every number on it is one of theirs."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bench import tables
+from bench.tables import TITLES, shown
+
+IMAGE = "images/benchmarks.svg"
+WIDTH = 130
+
+HEAD = """
+Written by `make bench` from [bench/results.json](../bench/results.json); do not edit. All of it was measured in one
+run, on one machine.
+"""
+PIPELINE = """
+From the folder `submitted/` to recorded grades and feedback pages. Every process counts, and so does the start of
+each command. Submissions are drawn from the labs' honest variants and named mistakes, and no two are the same. Stock
+nbgrader and otter-grader grade the first ones of the class with plain `assert` cells that compare with torch
+(`bench/asserts/`), with as many threads as is better for them, and without the labs' long experiments, which this
+grader skips. They take one submission after the other; `times stock` compares with stock's rate for a class of the
+same size, in which its start weighs as little as ours.
+"""
+LIMIT = """
+The limit is what a submission's own cells and the probe cost in a process that has everything imported: no kernel, no
+box, no message, no verdict. What this grader needs is counted over the whole process tree, its start included.
+"""
+STAGES = """
+Each stage alone, one submission after the other. Cells and probe are those of the limit. What playing a submission
+costs beyond them, and beyond a kernel that only starts and ends, is put down to messages.
+"""
+GROWTH = """
+Lab 1 on this machine. Beside it stands what a simulation says for the same processors: the real scheduler
+(`grade_all` and `grade_many`) with simulated workers and a simulated clock, which replay the times that single
+submissions were measured to take (`bench/growth.py`).
+"""
+SIMULATED = """
+**Simulated**, submissions per minute, with a processor for each worker and one for the process that records, which
+bounds the growth:
+"""
+
+
+def page(results: Mapping[str, Any]) -> str:
+    """Return the text of the page."""
+    return "\n\n".join(["# How fast it grades", *_sections(results)]) + "\n"
+
+
+def _sections(results: Mapping[str, Any]) -> Iterator[str]:
+    labs, machine = results["labs"], results["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
+    yield _text(HEAD)
+    yield _text(
+        f"Measured on {results['date']}: {machine['processors']} processors ({machine['processor']}), "
+        f"{machine['memory_gb']} GB of memory, {machine['system']}; {versions}."
+    )
+    if results.get("remark"):
+        yield _text(f"**{results['remark']}**")
+    yield "## Goals"
+    yield tables.goals(results)
+    yield "## The whole pipeline"
+    yield _text(PIPELINE)
+    for word, lab in labs.items():
+        kinds = ", ".join(f"{count} {kind}" for kind, count in lab["kinds"].items())
+        yield _text(f"**{TITLES[word].capitalize()}** (`{lab['name']}`; of the whole class {kinds}):")
+        yield tables.rates(lab)
+        if lab.get("otter") is None:
+            yield _text(f"otter-grader is missing: {lab.get('otter_reason') or 'left out'}.")
+    yield from map(_text, _remarks(results))
+    yield f"![Submissions per minute, and where the CPU time goes]({IMAGE})"
+    yield "## Against the limit"
+    yield _text(LIMIT)
+    yield tables.limit(labs)
+    yield "## Where the time goes"
+    yield _text(STAGES)
+    yield tables.stages(labs)
+    if results.get("growth"):
+        yield "## Larger classes, more workers"
+        yield _text(GROWTH)
+        yield tables.growth(results)
+        yield _text(SIMULATED)
+        yield tables.simulated(results)
+    if results.get("writer"):
+        yield "## Recording alone"
+        yield tables.writer(results)
+    if results.get("startup"):
+        yield "## Waiting"
+        yield tables.startup(results)
+
+
+def _remarks(results: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the tables of the pipeline do not say: the ratio on the very same submissions, and that all ask the same."""
+    same = {word: results.get(f"{word}_ratio_vs_nbgrader_same") for word in results["labs"]}
+    told = [f"{shown(value)} ({TITLES[word]})" for word, value in same.items() if value is not None]
+    if told:
+        yield f"On the very same few submissions, all starts included, it is {' and '.join(told)} times as fast as stock nbgrader."
+    points = []
+    for word, lab in results["labs"].items():
+        graders = {
+            "stock": lab.get("stock"),
+            "otter": lab.get("otter"),
+            "this grader": (lab.get("ours") or {}).get("same"),
+        }
+        means = [f"{name} {shown(run['mean_points_of_right'])}" for name, run in graders.items() if run is not None]
+        points.append(f"{TITLES[word]} {', '.join(means)} of {shown(lab['points'])}")
+    yield f"That all ask the same is seen by the mean points of the submissions that are right: {'; '.join(points)}."
+
+
+def _text(words: str) -> str:
+    return textwrap.fill(" ".join(words.split()), WIDTH, break_long_words=False, break_on_hyphens=False)
