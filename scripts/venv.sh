@@ -54,7 +54,7 @@ if ! {
         fi &&
         say "installing the project and its tools (the first time: some minutes)" &&
         "${pip[@]}" install --quiet --constraint constraints.txt --build-constraint constraints.txt \
-            --editable '.[grading,book,dev]' &&
+            --editable '.[grading,book,cluster,postgres,dev]' &&
         "${pip[@]}" check
 }; then
     say "pip stopped with the error above." >&2

@@ -57,9 +57,12 @@ LAYERS = {
     "autograder.authoring": layer(f"{GRADING} autograder.grading autograder.practice"),
     # IPython only where it runs already: it shows the page.
     "autograder.student": layer(f"{LOWER} autograder.probe autograder.checks autograder.practice", outside="IPython"),
-    "autograder.commands": layer(f"{GRADING} autograder.grading autograder.plugins"),
+    # Dask comes in here and nowhere else; it is imported only when it is asked for.
+    "autograder.cluster": layer(f"{GRADING} autograder.grading"),
+    "autograder.commands": layer(f"{GRADING} autograder.grading autograder.plugins autograder.cluster"),
     "autograder.cli": layer(
-        f"{GRADING} autograder.grading autograder.plugins autograder.authoring autograder.student autograder.commands"
+        f"{GRADING} autograder.grading autograder.plugins autograder.cluster autograder.authoring autograder.student"
+        " autograder.commands"
     ),
     "autograder.__main__": layer("autograder autograder.cli"),
     "solutions": layer(f"{LOWER} autograder.checks"),
@@ -190,6 +193,8 @@ def test_no_import_points_against_the_arrows(path: Path) -> None:
         ("autograder.sandbox.box", "from autograder.kernel.client import KernelSession"),
         ("autograder.kernel.client", "import autograder.grading.report as r"),
         ("autograder.grading.grade", "from autograder.plugins import execute"),
+        ("autograder.grading.pool", "from autograder.cluster.executor import ClusterExecutor"),
+        ("autograder.cluster.process", "from autograder.plugins.record import Recorder"),
         ("autograder.grading.course", "import importlib\nimportlib.import_module('solutions.lab01_batch_norm')"),
         ("autograder.grading.course", "__import__('solutions')"),
         ("autograder.grading.course", "from importlib import import_module\nimport_module('..plugins', __package__)"),

@@ -66,7 +66,8 @@ def test_make_alone_lists_every_target_and_does_nothing(tree: Path) -> None:
 
 
 def test_every_target_that_needs_packages_sets_them_up_first() -> None:
-    for target in ("demo", "test", "test-fast", "labs", "book", "notebooks", "seed-map", "format", "lock"):
+    benches = ("bench", "bench-soak", "bench-diagnosis")
+    for target in ("demo", "test", "test-fast", "labs", *benches, "book", "notebooks", "seed-map", "format", "lock"):
         assert re.search(rf"^{target}: setup ##", MAKEFILE, re.MULTILINE)
     for target in ("serve", "pdf"):
         assert re.search(rf"^{target}: book ##", MAKEFILE, re.MULTILINE)
@@ -203,4 +204,8 @@ def test_the_pythons_that_are_accepted_are_those_of_the_package() -> None:
 def test_continuous_integration_only_calls_the_targets() -> None:
     assert re.search(r"^exec make test$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
     steps = re.findall(r"- run: (.*)", (ROOT / ".github/workflows/ci.yml").read_text())
-    assert [s for s in steps if not s.startswith("sudo sysctl")] == ["bash .ci/run", "make demo PYTHON=python"]
+    assert [s for s in steps if not s.startswith("sudo sysctl")] == [
+        "bash .ci/run",
+        "make demo PYTHON=python",
+        "make bench PYTHON=python BENCH_ARGS=--small",
+    ]
