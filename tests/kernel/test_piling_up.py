@@ -36,6 +36,7 @@ def own_template(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A process that has no template yet; the one made meanwhile is closed."""
     monkeypatch.setattr(launch, "_template", None)
     monkeypatch.setattr(launch, "_refused", "")
+    monkeypatch.setattr(launch, "_ending", False)  # as it is again afterwards: this process goes on
     yield
     launch.end()
 

@@ -45,6 +45,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A process that has not asked for a template yet; the one made meanwhile is closed."""
     monkeypatch.setattr(launch, "_template", None)
     monkeypatch.setattr(launch, "_refused", "")
+    monkeypatch.setattr(launch, "_ending", False)  # another test may have ended this process' template
     yield
     if launch._template is not None:
         launch._template.close()
