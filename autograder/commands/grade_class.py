@@ -3,9 +3,8 @@
 Workers grade, this process records: gradebook, autograded/ and feedback/ through nbgrader, one JSON report per student in
 reports/<lab>/. Nothing that a submission holds stops the others; a failure of our own is named, and is no grade.
 
-This process imports no torch, and nbgrader only when there is a first result to record: so the workers begin at once, and have
-the processors to themselves until then. No worker ever opens the gradebook; where there is none yet, or it is on a server that
-may be out of reach, it is made before any of them begins.
+This process imports no torch. The gradebook is made, and knows the lab as it is now, before any worker begins: nbgrader makes the
+release anew for that, and a worker must not read it meanwhile. No worker ever opens the gradebook.
 """
 
 from __future__ import annotations
@@ -14,9 +13,8 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +24,7 @@ from autograder.commands.class_table import Row, print_class, progress_bar, summ
 from autograder.commands.executors import crew_of, opened
 from autograder.commands.ledger import Entry, Ledger, read_ledger
 from autograder.commands.limits import limits_of
-from autograder.commands.submitted import has_gradebook, submitted
+from autograder.commands.submitted import submitted
 from autograder.errors import AutograderError, UsageError
 from autograder.grading.importing import importing
 from autograder.grading.place import find_course, known_lab
@@ -46,18 +44,19 @@ def run(given: argparse.Namespace) -> int:
     """Grade the class; 0 when every submission has a grade, 3 when the grader failed on one."""
     course = find_course(given.course)
     lab = known_lab(course, given.lab)
+    folders = _chosen(given, course)
     limits_of(given)  # words that are off are refused before anything is written
+    crew_of(given, len(folders))
+    if not given.no_sandbox and given.scheduler is None:
+        bwrap.programs()  # SandboxUnavailable now rather than once for every submission
+
+    with importing():
+        from autograder.plugins.record import Recorder
+    recorder = Recorder(course, lab)
+    recorder.prepare()  # before the lab's version is taken: the release is made anew
     ledger = read_ledger(course, lab)
     if given.asked_seed is None and ledger.open_seed is not None:
         given.seed = ledger.open_seed  # a run that was stopped goes on as it began
-    folders = _chosen(given, course)
-
-    @cache
-    def recorder() -> Recorder:
-        with importing():
-            from autograder.plugins.record import Recorder
-        return Recorder(course, lab)
-
     read: dict[str, Entry] = {}
 
     def work_of(student: str) -> Work:
@@ -68,19 +67,14 @@ def run(given: argparse.Namespace) -> int:
     kept = _kept(given, course, recorder, ledger, map(work_of, folders))
     left = [student for student in folders if student not in kept]
     crew = crew_of(given, len(left))
-    if not given.no_sandbox and given.scheduler is None:
-        bwrap.programs()  # SandboxUnavailable now rather than once for every submission
     console = Console(stderr=given.json, soft_wrap=False)
     rows: dict[str, Row] = dict(kept)
     troubles: dict[str, str] = {}
-    prepared = not has_gradebook(course)
-    if prepared:
-        recorder().prepare()
     waiting: dict[str, Graded] = {}
 
     def write() -> None:
-        if waiting:  # else the gradebook may not even know the lab
-            recorder().record(waiting)
+        if waiting:
+            recorder.record(waiting)
         for student in waiting:
             ledger.note(student, read.pop(student))
         waiting.clear()
@@ -94,9 +88,6 @@ def run(given: argparse.Namespace) -> int:
         for result in grade_all(left, work_of, lambda crew: opened(given, course, crew), crew):
             if result.graded is not None and result.report is not None:
                 _save(course, result.report)
-                if not prepared:
-                    recorder().prepare()
-                    prepared = True
                 rows[result.student] = Row.of(result.report)
                 waiting[result.student] = result.graded
             else:
@@ -111,7 +102,7 @@ def run(given: argparse.Namespace) -> int:
     if given.json:
         print(json.dumps(summary(lab, given.seed, table, troubles), indent=1))
     else:
-        print_class(console, course, recorder(), given, table, troubles)
+        print_class(console, course, recorder, given, table, troubles)
         if kept:
             console.print(
                 f"{len(kept)} of them unchanged since they were graded, and not run again; --again grades them anew."
@@ -144,12 +135,12 @@ def _work(given: argparse.Namespace, version: str, student: str, folder: Path) -
 
 
 def _kept(
-    given: argparse.Namespace, course: Path, recorder: Callable[[], Recorder], ledger: Ledger, works: Iterable[Work]
+    given: argparse.Namespace, course: Path, recorder: Recorder, ledger: Ledger, works: Iterable[Work]
 ) -> dict[str, Row]:
     """Return the rows of those whose grade stands; nobody's where they are named, or all are to be graded again."""
     if given.again or given.student or not ledger.entries:
         return {}
-    recorded = recorder().scores()
+    recorded = recorder.scores()
     kept: dict[str, Row] = {}
     for work in works:
         if work.student in recorded and ledger.is_unchanged(work, given.asked_seed):

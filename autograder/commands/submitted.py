@@ -1,23 +1,11 @@
-"""Who has handed in a lab, and whether there is a gradebook: what `autograder grade` must know before nbgrader's import."""
+"""Who has handed in a lab, from the folders alone: what `autograder grade` must know before it waits for nbgrader's import."""
 
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 from traitlets.config.loader import PyFileConfigLoader
-
-FILE = re.compile(r"sqlite:///(?P<path>[^?]+)")
-
-
-def has_gradebook(course: Path) -> bool:
-    """Say whether the gradebook is a file that is there; one on a server may be, and that is not asked here."""
-    given = PyFileConfigLoader("nbgrader_config.py", path=str(course)).load_config().CourseDirectory
-    root = given.get("root", os.getcwd())
-    found = FILE.match(given.get("db_url", f"sqlite:///{os.path.join(root, 'gradebook.db')}"))
-    path = Path(found["path"]) if found else None
-    return path is not None and path.is_file() and path.stat().st_size > 0
 
 
 def submitted(course: Path, lab: str) -> dict[str, Path]:

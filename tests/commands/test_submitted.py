@@ -8,7 +8,7 @@ import pytest
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.commands.submitted import has_gradebook, submitted
+from autograder.commands.submitted import submitted
 
 LAB = "lab01"
 
@@ -57,27 +57,3 @@ def test_the_places_are_those_that_nbgrader_has(course: Path, tmp_path: Path, se
     folder = Path(theirs.format_path(theirs.submitted_directory, "zoe", LAB))
     folder.mkdir(parents=True)
     assert submitted(course, LAB)["zoe"].resolve() == folder.resolve()
-
-
-@pytest.mark.parametrize(
-    ("address", "content", "there"),
-    [
-        (None, b"tables", True),
-        (None, b"", False),
-        (None, None, False),
-        ("sqlite:///{course}/gradebook.db?timeout=60", b"tables", True),
-        ("sqlite:///{course}/other.db", b"tables", False),
-        ("sqlite://", b"tables", False),
-        ("postgresql+psycopg://host/grades", b"tables", False),
-    ],
-)
-def test_a_gradebook_is_there_only_as_a_file_that_is_not_empty(
-    course: Path, address: str | None, content: bytes | None, there: bool
-) -> None:
-    """In every other case it is made, or reached, before a worker begins."""
-    if content is not None:
-        (course / "gradebook.db").write_bytes(content)
-    if address is not None:
-        line = f"c.CourseDirectory.db_url = {address.format(course=course)!r}\n"
-        (course / "nbgrader_config.py").write_text(f"c = get_config()\n{line}")
-    assert has_gradebook(course) is there
