@@ -2,10 +2,9 @@
 
 Theory of operation. Cells run from top to bottom, as they would for the student. Where a graded cell stands, its text is not run;
 the kernel is asked to run the check's scenarios on the names that are defined at that moment, several checks in one request where
-no code stands between them. A kernel that dies, or is
-stopped, is replaced: the student's cells up to there run again without the one that was deadly, and the rest goes on, so that
-one bad cell does not cost the others. How often that may happen, and how long all of it may take, is limited. Nothing here
-judges: traces and reasons come out.
+no code stands between them. A kernel that dies, or is stopped, is replaced: the student's cells up to there run again without the
+one that was deadly, and the rest goes on, so that one bad cell does not cost the others. How often that may happen, and how long
+all of it may take, is limited. Nothing here judges: traces and reasons come out.
 """
 
 from __future__ import annotations
@@ -146,9 +145,8 @@ class _Player:
                 f"{answer.error.name}: {answer.error.value}" if answer.error is not None else "no answer"
             )
             raise SandboxError(f"The probe does not start in a kernel: {why} Run `autograder doctor`.")
-        session.end_by(
-            self.ends_s
-        )  # not before: a kernel that is short of time must not look like one that will not start
+        # Not before: a kernel that is short of time must not look like one that will not start.
+        session.end_by(self.ends_s)
         return session
 
     async def _close(self) -> None:

@@ -52,10 +52,7 @@ PRELOAD = (
 )
 """What the template imports: modules, and functions that import by being called."""
 
-NEEDED = (
-    "IPython.core.debugger",
-    "matplotlib_inline.backend_inline",
-)  # not imported yet, so that the files must be there
+NEEDED = ("IPython.core.debugger", "matplotlib_inline.backend_inline")  # whose files a fork must see
 READY_S = 60.0
 
 _log = logging.getLogger(__name__)

@@ -16,8 +16,6 @@ from autograder.checks.pairs import Signs, Spot, choose_two
 from autograder.practice.file import Known, PracticeLab
 from autograder.trace.trace import Trace
 
-TOO_LONG = "ScenarioTimeout"  # the failure of a step that took too long
-
 
 class TookTooLong(Exception):
     """The student's code is too slow to be looked at further."""
@@ -53,7 +51,7 @@ def names_of(
     @cache
     def given(name: str) -> Sequence[Trace]:
         found = traces if name == check.name else run(checks[name])
-        if any(trace.failure is not None and trace.failure.type == TOO_LONG for trace in found):
+        if any(trace.took_too_long for trace in found):
             raise TookTooLong
         return found
 

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from autograder.probe import observe
-from autograder.probe.alarm import Alarm, ScenarioTimeout
+from autograder.probe.alarm import Alarm
 from autograder.probe.arguments import Given, real
 from autograder.probe.gradient import backward
 from autograder.probe.oplog import OperatorLog, Watch, inherited
@@ -64,7 +64,7 @@ def run(
             orderly.again()  # for each anew: what one scenario turns must not reach the next
             trace = _run_one(scenario, namespace, alarm, evidence)
             traces.append(trace)
-            if trace.failure is not None and trace.failure.type == ScenarioTimeout.__name__:
+            if trace.took_too_long:
                 # Where one step took too long, the others most likely will; they get less time, so that the check ends.
                 alarm.seconds = min(timeout_s, HURRY_S)
     return traces

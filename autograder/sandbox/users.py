@@ -42,9 +42,8 @@ def give_user(handle: int, user_id: int) -> None:
     try:
         folder = os.open(f"/proc/{pid_of(handle)}", os.O_RDONLY | os.O_DIRECTORY)
         try:
-            if select.select([handle], [], [], 0)[
-                0
-            ]:  # the id may be another process' by now, from here on the folder's is not
+            # The id may have been another process' already; from here on the folder's is not.
+            if select.select([handle], [], [], 0)[0]:
                 raise SandboxError("The process that a box was to start from is gone.")
             for name in ("gid_map", "uid_map"):
                 with os.fdopen(os.open(name, os.O_WRONLY, dir_fd=folder), "w") as file:

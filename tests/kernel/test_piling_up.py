@@ -28,7 +28,7 @@ import torch
 layer = torch.nn.BatchNorm2d(16)
 layer(torch.randn(32, 16, 8, 8, requires_grad=True)).square().sum().backward()
 """
-GIVEN = {"connection": None, "source": "pass", "arguments": [], "files": {}, "trains": False}
+GIVEN = {"connection": None, "source": "pass", "arguments": [], "files": {}}
 
 
 @pytest.fixture

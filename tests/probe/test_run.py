@@ -18,8 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from autograder.probe.alarm import ScenarioTimeout
 from autograder.probe.arguments import real as laid_out
-from autograder.probe.run import HURRY_S, ScenarioTimeout, run
+from autograder.probe.run import HURRY_S, run
 from autograder.trace.scenario import (
     Backward,
     Build,
