@@ -43,11 +43,10 @@ LAYERS = {
     "autograder": layer(outside=""),
     "autograder.errors": layer("autograder", outside=""),
     "autograder.trace": layer("autograder autograder.errors", outside="numpy safetensors"),
-    # IPython is in the kernel anyway: it is how the probe's answer leaves.
-    "autograder.probe": layer(LOWER, outside="numpy safetensors torch IPython"),
+    "autograder.probe": layer(LOWER, outside="numpy safetensors torch"),
     "autograder.checks": layer(LOWER, outside="numpy"),
-    # Runs in the box of the template, before student code; the grader starts it by name and never imports it.
-    "autograder.template": layer("autograder", outside=""),
+    # Runs in boxes, before and beside student code; the grader starts it by name and never imports it.
+    "autograder.template": layer("autograder", outside="ipykernel jupyter_client tornado"),
     "autograder.sandbox": layer("autograder autograder.errors"),
     "autograder.kernel": layer("autograder autograder.errors autograder.sandbox"),
     "autograder.grading": layer(GRADING),

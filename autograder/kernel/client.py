@@ -8,9 +8,6 @@ kernel can forge any reply, so what an answer says must be judged by whoever ask
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -20,10 +17,10 @@ from typing import Any
 
 from autograder.errors import SandboxError
 from autograder.kernel.dialogue import Dialogue
-from autograder.kernel.launch import new_folder, start_kernel
+from autograder.kernel.launch import ready, start_shell
 from autograder.kernel.outputs import CellError, Outputs
 from autograder.kernel.request import Status
-from autograder.kernel.wire import Message, Wire, write_connection
+from autograder.kernel.wire import Message, Wire
 from autograder.sandbox.box import Box
 from autograder.sandbox.policy import MESSAGE_MB, Limits
 
@@ -41,7 +38,7 @@ class CellRun:
 
 @dataclass(frozen=True)
 class Answer:
-    """What our own code in the kernel gave back: the bytes it displayed, or why there are none."""
+    """What our own code in the kernel gave back: bytes, or why there are none."""
 
     status: Status
     data: bytes | None
@@ -56,16 +53,25 @@ class KernelSession:
         limits: bounds of this submission; `wall_notebook_s` starts when the kernel does.
         sandboxed: False runs the kernel as an ordinary process of this user, which every report must say.
         ahead: modules that the code will most likely import, by their full names, which a template may do for all kernels.
+        foreseen: a function of ours, `module:name`, and a text that it is called with once in a template, for all kernels.
 
     Raises (on entering):
         SandboxUnavailable: this machine cannot give a sandbox.
         SandboxError: the kernel did not start.
     """
 
-    def __init__(self, limits: Limits, *, sandboxed: bool = True, ahead: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        *,
+        sandboxed: bool = True,
+        ahead: Sequence[str] = (),
+        foreseen: tuple[str, str] | None = None,
+    ) -> None:
         self.limits = limits
         self.sandboxed = sandboxed
-        self.ahead = ahead
+        self.ahead, self.foreseen = ahead, foreseen
+        self._displays: dict[str, dict[str, Any]] = {}
         self._box: Box | None = None
         self._wire: Wire | None = None
         self._dialogue: Dialogue | None = None
@@ -81,25 +87,17 @@ class KernelSession:
         return self._box.peak_memory_mb if self._box else 0.0
 
     async def __aenter__(self) -> KernelSession:
-        making = asyncio.ensure_future(asyncio.to_thread(new_folder, sandboxed=self.sandboxed))
+        await ready(sandboxed=self.sandboxed)
+        self._wire = Wire()
         try:
-            folder = await asyncio.shield(making)  # the first one waits for the template
-        except asyncio.CancelledError:
-            making.add_done_callback(lambda done: None if done.exception() else done.result().remove())
-            raise
-        try:
-            connection = write_connection(folder.path, tcp=sys.platform == "win32")
-            future = start_kernel(connection.path, folder, self.limits, sandboxed=self.sandboxed, ahead=self.ahead)
-        except BaseException:
-            folder.remove()
-            raise
-        try:
-            self._box = await asyncio.shield(asyncio.wrap_future(future))
-        except asyncio.CancelledError:
-            future.add_done_callback(lambda done: None if done.exception() else done.result().stop())
-            raise
-        try:
-            self._wire = Wire(connection)
+            future = start_shell(
+                self._wire, self.limits, sandboxed=self.sandboxed, ahead=self.ahead, foreseen=self.foreseen
+            )
+            try:
+                self._box = await asyncio.shield(asyncio.wrap_future(future))
+            except asyncio.CancelledError:
+                future.add_done_callback(lambda done: None if done.exception() else done.result().stop())
+                raise
             self._dialogue = await Dialogue.open(self._wire, self._box)
         except BaseException:
             await self._end()
@@ -127,7 +125,7 @@ class KernelSession:
         """
         limit_s = self.limits.wall_cell_s if wall_s is None else wall_s
         room = int(self.limits.output_mb * 2**20)
-        outputs = Outputs(room)
+        outputs = Outputs(room, self._displays)
         started = time.monotonic()
 
         def take(message: Message) -> bool:
@@ -135,39 +133,34 @@ class KernelSession:
             return not outputs.full
 
         wall = limit_s * self.limits.stretch
-        status, reason = await self._entered().execute(source, outputs, take, wall, 4 * room + 2**22, history=True)
+        status, reason = await self._entered().request("execute", outputs, take, wall, 4 * room + 2**22, code=source)
         if status == "timeout" and not reason:
             reason = f"The cell ran for more than {limit_s:g} s and was stopped."
         if status == "flooded" and not reason:
             reason = f"The cell printed or showed more than {self.limits.output_mb:g} MB and was stopped."
         return CellRun(status, outputs.notebook_outputs(), outputs.error, reason, time.monotonic() - started)
 
-    async def ask(self, source: str, *, mime: str, wall_s: float, max_bytes: int) -> Answer:
-        """Run code of ours and take the first thing it displays with type `mime`: base64 text, decoded.
+    async def ask(self, function: str, text: str, *, wall_s: float, max_bytes: int) -> Answer:
+        """Call a function of ours in the kernel, `module:name`, with a text and the notebook's names; take the bytes it returns.
 
-        What else the code prints is thrown away. Status "ok" always comes with data.
+        What the code prints and shows meanwhile is thrown away. Status "ok" always comes with data.
         """
-        if max_bytes > MESSAGE_MB * 2**20 * 3 // 4 - 2**16:
-            raise ValueError(
-                f"max_bytes is {max_bytes}, more than one message of {MESSAGE_MB} MB can carry as base64 text."
-            )
+        if max_bytes > MESSAGE_MB * 2**20 - 2**16:
+            raise ValueError(f"max_bytes is {max_bytes}, more than one message of {MESSAGE_MB} MB can carry.")
         outputs = Outputs(0)
-        found: list[str] = []
+        found: list[bytes] = []
 
         def take(message: Message) -> bool:
-            if message.kind == "error":
-                outputs.set_error(message.content)
-            data = message.content.get("data")
-            if message.kind == "display_data" and isinstance(data, dict) and not found:
-                value = data.get(mime)
-                if isinstance(value, str):
-                    found.append(value)
+            if message.kind == "answer" and not found:
+                found.append(message.data)
             return True
 
-        # base64 makes four bytes of three, and the printed rest shares what a cell may print.
-        room = max_bytes * 4 // 3 + 2**16 + int(4 * self.limits.output_mb * 2**20)
+        # What is printed shares what a cell may print.
+        room = max_bytes + 2**16 + int(4 * self.limits.output_mb * 2**20)
         wall = wall_s * self.limits.stretch
-        status, reason = await self._entered().execute(source, outputs, take, wall, room, history=False)
+        status, reason = await self._entered().request(
+            "ask", outputs, take, wall, room, text.encode(), function=function
+        )
         if status != "ok":
             if status == "timeout" and not reason:
                 reason = f"The check of the code took more than {wall_s:g} s and was stopped."
@@ -176,12 +169,9 @@ class KernelSession:
             return Answer(status, None, outputs.error, reason)
         if not found:
             return Answer("error", None, None, "The kernel gave no answer to the grader's question.")
-        if len(found[0]) > max_bytes * 4 // 3 + 4:
+        if len(found[0]) > max_bytes:
             return Answer("flooded", None, None, f"The answer was larger than {max_bytes} bytes.")
-        try:
-            return Answer("ok", base64.b64decode(found[0], validate=True), None, "")
-        except (ValueError, binascii.Error):
-            return Answer("error", None, None, "The kernel's answer to the grader was damaged.")
+        return Answer("ok", found[0], None, "")
 
     def _entered(self) -> Dialogue:
         if self._dialogue is None:

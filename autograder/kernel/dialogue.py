@@ -6,15 +6,14 @@ Knows nothing of what is asked. A kernel that does not come back from an interru
 from __future__ import annotations
 
 import asyncio
-import time
+import secrets
 from contextlib import suppress
 from typing import Literal
 
 from autograder.errors import SandboxError
 from autograder.kernel.outputs import Outputs
-from autograder.kernel.request import Request, Status, Take, execution
+from autograder.kernel.request import Request, Status, Take
 from autograder.kernel.wire import Wire
-from autograder.kernel.zmtp import MalformedError
 from autograder.sandbox.box import Box
 from autograder.sandbox.end import End
 from autograder.sandbox.start import refusal
@@ -24,12 +23,12 @@ Verdict = Literal["done", "timeout", "flooded", "closed"]
 INTERRUPT_S = 2.5
 """How long an interrupted cell may take to stop before the kernel is killed."""
 
-REST_S = 2.0
-"""How long the second half of a request may take after the first."""
+END_S = 2.0
+"""How long a kernel that hung up may take to end before it is killed."""
 
 
 class Dialogue:
-    """One request at a time over connected channels to the kernel in `box`."""
+    """One request at a time over the connection to the kernel in `box`."""
 
     def __init__(self, wire: Wire, box: Box) -> None:
         self._wire = wire
@@ -44,65 +43,47 @@ class Dialogue:
 
     @classmethod
     async def open(cls, wire: Wire, box: Box) -> Dialogue:
-        """Connect to a kernel that is starting, and wait until it answers.
-
-        Its reply alone does not do: only a message on the third channel proves that the subscription there is in force.
+        """Wait until a kernel that is starting says that it is there.
 
         Raises:
-            SandboxError: it ended, or did not answer within `start_s`.
+            SandboxError: it ended, or said nothing within `start_s`.
         """
-        deadline = time.monotonic() + box.limits.start_s
-        connected = False
-        while not connected:
-            _check_start(box, deadline)
-            try:
-                await wire.connect()
-                connected = True
-            except (OSError, EOFError, MalformedError):
-                await asyncio.sleep(0.01)  # its sockets are not there yet
-        seen: set[str] = set()
-        while not {"shell", "iopub"} <= seen:
-            _check_start(box, deadline)
-            await wire.send("shell", "kernel_info_request", {})
-            again = time.monotonic() + 0.2
-            while not {"shell", "iopub"} <= seen:
-                message = await wire.receive(again - time.monotonic())
-                if message is None or message.kind == "closed":
-                    break
-                seen.add(message.channel)
-        box.seal()
-        return cls(wire, box)
+        made = cls(wire, box)
+        hello = asyncio.ensure_future(_hello(wire))
+        ended = asyncio.wrap_future(box.ended)
+        try:
+            await asyncio.wait((hello, ended), timeout=box.limits.start_s, return_when=asyncio.FIRST_COMPLETED)
+            if hello.done() and hello.result():
+                return made
+        finally:
+            hello.cancel()
+        end = await made.ended(END_S) if hello.done() else box.ended.result() if ended.done() else None
+        raise _no_start(box, end)
 
-    async def execute(
-        self, source: str, outputs: Outputs, take: Take, wall_s: float, room: int, *, history: bool
+    async def request(
+        self, kind: str, outputs: Outputs, take: Take, wall_s: float, room: int, data: bytes = b"", **fields: str
     ) -> tuple[Status, str]:
-        """Run `source` and hand its outputs to `take`; returns how it ended and, for some ends, the reason."""
+        """Send a request and hand what it shows to `take`; returns how it ended and, for some ends, the reason."""
         async with self._turn:
             if not self.alive:
                 return self._gone()
-            deadline = time.monotonic() + wall_s
-            verdict: Verdict = "timeout"  # what it is when the kernel does not even read the request
-            run = Request("not sent", outputs, take, room)
+            # Not to be guessed, so that no cell can answer for the ones after it.
+            run = Request(secrets.token_hex(16), outputs, take, room)
+            verdict: Verdict = "timeout"
             with suppress(TimeoutError):
-                request = self._wire.send("shell", "execute_request", execution(source, history=history))
                 async with asyncio.timeout(wall_s):
-                    run.identity = await request
-                verdict = await self._follow(run, deadline)
+                    await self._wire.send(kind, run.identity, data, **fields)
+                    verdict = await self._follow(run)
             if verdict == "timeout" or verdict == "flooded":
                 return await self._interrupt(run, verdict)
             if verdict == "closed":
                 return await self._bury()
             return run.status, ""
 
-    async def _follow(self, run: Request, deadline: float) -> Verdict:
+    async def _follow(self, run: Request) -> Verdict:
         """Read messages until the request is done, or cannot be."""
         while not run.done:
-            limit = deadline
-            if run.replied or run.idle:  # the other half follows at once, or was lost
-                limit = min(deadline, run.half_since + REST_S)
-            message = await self._wire.receive(limit - time.monotonic())
-            if message is None:
-                return "timeout" if limit == deadline else "flooded"
+            message = await self._wire.receive()
             if message.kind == "closed":
                 return "closed"
             if not run.take(message):
@@ -112,15 +93,11 @@ class Dialogue:
     async def _interrupt(self, run: Request, verdict: Status) -> tuple[Status, str]:
         """Stop the cell, or the kernel when the cell does not stop."""
         run.discard()
-        deadline = time.monotonic() + INTERRUPT_S
+        after: Verdict = "timeout"
         with suppress(TimeoutError):
-            async with asyncio.timeout(1):
-                await self._wire.send("control", "interrupt_request", {})
-        after = await self._follow(run, deadline)
-        # An interruption that came too late hits the kernel between two cells, where it can swallow a reply: go on only
-        # when the kernel is seen to answer again.
-        while after == "done" and not await self._answers(deadline):
-            after = "done" if time.monotonic() < deadline else "timeout"
+            async with asyncio.timeout(INTERRUPT_S):
+                await self._wire.send("interrupt", run.identity)
+                after = await self._follow(run)
         if after == "closed" or not self._box.alive:
             return await self._bury()
         if after != "done":
@@ -129,14 +106,9 @@ class Dialogue:
             await self.ended()
         return verdict, ""
 
-    async def _answers(self, deadline: float) -> bool:
-        hello = Request(await self._wire.send("shell", "kernel_info_request", {}), Outputs(0), lambda message: True, 0)
-        hello.discard(interrupted=True)
-        return await self._follow(hello, min(deadline, time.monotonic() + 0.5)) == "done"
-
     async def _bury(self) -> tuple[Status, str]:
         """The kernel hung up: find out why."""
-        end = await self.ended(REST_S)
+        end = await self.ended(END_S)
         if end is None:
             self._lost = "The kernel closed its connection to the grader and was stopped."
             self._box.stop()
@@ -158,18 +130,20 @@ class Dialogue:
         return "timeout" if end.cause in ("cpu", "wall") else "dead", end.sentence(self._box.limits)
 
 
-def _check_start(box: Box, deadline: float) -> None:
-    if box.alive:
-        if time.monotonic() < deadline:
-            return
-        raise SandboxError(
+async def _hello(wire: Wire) -> bool:
+    await wire.open()
+    return (await wire.receive()).kind != "closed"
+
+
+def _no_start(box: Box, end: End | None) -> SandboxError:
+    if end is None:
+        return SandboxError(
             f"The kernel did not answer within {box.limits.start_s:g} s. "
             "Raise start_s or look at the machine's load; `autograder doctor` tries a box too."
         )
-    end = box.ended.result()
     if end.tail.startswith("bwrap: "):
-        raise refusal(end.tail.strip())
-    raise SandboxError(
+        return refusal(end.tail.strip())
+    return SandboxError(
         f"The kernel ended while it started: {end.sentence(box.limits)} Its last words: {end.tail.strip()!r}. "
         "Run `autograder doctor` for the remedy."
     )

@@ -7,6 +7,7 @@ get out, and unless every attempt fails, kernels are cold. AUTOGRADER_KERNELS=co
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import json
 import logging
@@ -18,6 +19,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from autograder.errors import SandboxError
+from autograder.kernel.wire import Wire
 from autograder.sandbox.box import Box
 from autograder.sandbox.bwrap import TEMPLATE_PLACE
 from autograder.sandbox.escapes import escapes_of_a_fork, missing_in_a_fork
@@ -48,6 +50,7 @@ PRELOAD = (
     "IPython.display",
     "autograder.probe.serve",
     "autograder.student",
+    "autograder.template.shell:rehearse",
     "autograder.probe.run:warm_up",  # run as well: torch imports more when it is used, which each fork would do anew
 )
 """What the template imports: modules, and functions that import by being called."""
@@ -72,9 +75,9 @@ def begin() -> None:
     threading.Thread(target=template, name="template-begins", daemon=True).start()
 
 
-def new_folder(name: str | None = None, *, sandboxed: bool = True) -> RunFolder:
-    """Return a run folder for a kernel, which also settles how it will be started; may take seconds the first time."""
-    found = template() if sandboxed else None
+def new_folder(name: str | None = None) -> RunFolder:
+    """Return a run folder for an ordinary kernel, which also settles how it will be started; may take seconds the first time."""
+    found = template()
     return RunFolder(name, within=found.folder if found else None)
 
 
@@ -123,36 +126,63 @@ def _made() -> Template:
     return made
 
 
+async def ready(*, sandboxed: bool = True) -> None:
+    """Have it settled how kernels are started, which may take seconds the first time; nothing is left where that is cancelled."""
+    if sandboxed and (_template is None or not _template.alive):
+        await asyncio.shield(asyncio.to_thread(template))
+
+
+def start_shell(
+    wire: Wire,
+    limits: Limits,
+    *,
+    sandboxed: bool = True,
+    ahead: Sequence[str] = (),
+    foreseen: tuple[str, str] | None = None,
+) -> Future[Box]:
+    """Start a notebook's kernel at the other end of a wire, as `ready` has settled.
+
+    `ahead` names modules that a template is to import first, if it has not yet, and `foreseen` a function of ours that it calls
+    with a text, once: the next kernels need not.
+
+    Raises (in the future):
+        SandboxError, SandboxUnavailable: see `start_box`, `start_fork`.
+    """
+    found = _template if sandboxed and os.environ.get(VARIABLE) != "cold" else None
+    if found is not None:
+        given = {"ahead": list(ahead), "files": {}}
+        return start_fork(found, None, limits, given, link=wire.theirs, foreseen=foreseen)
+    argv = [view().python, "-m", "autograder.template.shell", wire.where]
+    return start_box(argv, None if sandboxed else RunFolder(), limits, sandboxed=sandboxed, link=wire.theirs)
+
+
 def start_kernel(
     connection: Path,
     folder: RunFolder,
     limits: Limits,
     *,
-    sandboxed: bool = True,
-    ahead: Sequence[str] = (),
     files: Mapping[str, bytes] | None = None,
     variables: Mapping[str, str] | None = None,
 ) -> Future[Box]:
-    """Start a kernel that listens where the connection file says; the file lies in the run folder, one of `new_folder`.
+    """Start an ordinary kernel, for Jupyter's own clients: it listens where the connection file says.
 
-    `files` (relative path -> content) are put into its home, `variables` are added to its environment. `ahead`
-    names modules that a template is to import first, if it has not yet: the next kernels need not.
+    The file lies in the run folder, one of `new_folder`. `files` (relative path -> content) are put into its home, `variables`
+    are added to its environment.
 
     Raises (in the future):
         SandboxError, SandboxUnavailable: see `start_box`, `start_fork`.
     """
     found = _template
-    if sandboxed and found is not None and folder.path.parent == found.folder.path:
+    if found is not None and folder.path.parent == found.folder.path:
         told = json.loads(connection.read_text())
         given = {
-            "ahead": list(ahead),
             "connection": {**told, "ip": f"{TEMPLATE_PLACE}/{Path(told['ip']).name}"},
             "arguments": list(KERNEL_OPTIONS),
             "files": {name: data.hex() for name, data in (files or {}).items()},
         }
         return start_fork(found, folder, limits, given, variables=variables)
     argv = [view().python, "-m", "ipykernel_launcher", "-f", str(connection), *KERNEL_OPTIONS]
-    return start_box(argv, folder, limits, sandboxed=sandboxed, files=files or {}, variables=variables or {})
+    return start_box(argv, folder, limits, files=files or {}, variables=variables or {})
 
 
 def end() -> None:

@@ -27,14 +27,17 @@ class CellError:
 
 
 class Outputs:
-    """Gathers the messages of one cell; `full` turns true, and no more is added, when they pass `max_bytes`."""
+    """Gathers the messages of one cell; `full` turns true, and no more is added, when they pass `max_bytes`.
 
-    def __init__(self, max_bytes: int) -> None:
+    `displays` are those of the cells before, by their ids, since a cell may update them.
+    """
+
+    def __init__(self, max_bytes: int, displays: dict[str, dict[str, Any]] | None = None) -> None:
         self.full = False
         self.error: CellError | None = None
         self._left = max_bytes
         self._outputs: list[dict[str, Any]] = []
-        self._by_display_id: dict[str, dict[str, Any]] = {}
+        self._by_display_id = {} if displays is None else displays
         self._clear_next = False
 
     def add(self, kind: str, content: dict[str, Any]) -> None:

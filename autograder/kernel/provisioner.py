@@ -16,10 +16,12 @@ from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
 from autograder.kernel.files import travelling_files
 from autograder.kernel.launch import new_folder, start_kernel
-from autograder.kernel.wire import PORTS
 from autograder.sandbox.box import Box
 from autograder.sandbox.folder import RunFolder
 from autograder.sandbox.policy import Limits
+
+PORTS = {"shell": 1, "iopub": 2, "stdin": 3, "control": 4, "hb": 5}
+"""The sockets are `k-1` to `k-5` in the run folder."""
 
 
 class BoxProvisioner(LocalProvisioner):

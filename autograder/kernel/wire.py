@@ -1,143 +1,131 @@
-"""The three channels to a kernel, and its messages after every check that does not depend on what was asked.
+"""The grader's end of the socket to a kernel (`autograder.template.link` is the other): frames, each read no further than a bound.
 
-A message that is malformed, unsigned or of a foreign session is counted and dropped. Whoever runs in the kernel holds
-its key, so a signature says "from this kernel", never "true".
+What comes in was perhaps written by a student's code. So a message proves nothing, not even that a cell has ended: its fields have
+the right types here, and no more. A sender that is too fast waits, since nothing is read ahead.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
+import socket
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from jupyter_client.connect import write_connection_file
-from jupyter_client.session import Session
-
-from autograder.kernel.zmtp import MalformedError, Stream
+from autograder.errors import SandboxError
 from autograder.sandbox.policy import MESSAGE_MB
 
-Channel = Literal["shell", "control", "iopub"]
-PORTS: dict[str, int] = {"shell": 1, "iopub": 2, "stdin": 3, "control": 4, "hb": 5}
-KINDS: dict[Channel, str] = {"iopub": "SUB", "shell": "DEALER", "control": "DEALER"}
+READ_AHEAD = 2**16
+WORD_BYTES = 16
+NO_LENGTH = 2**30
+"""No display is that large: whoever claims it has damaged the connection."""
 
 
 @dataclass(frozen=True)
 class Message:
     """One message of the kernel. `kind` is its type, or "closed", "oversize", "malformed" for what is not a message."""
 
-    channel: Channel
     kind: str
     parent: str
     content: dict[str, Any]
     size: int
-
-
-@dataclass(frozen=True)
-class Connection:
-    """How to reach a kernel: its connection file, the key that signs messages, and the address of each channel."""
-
-    path: Path
-    key: str
-    addresses: dict[Channel, str | tuple[str, int]]
-
-
-def write_connection(folder: Path, *, tcp: bool = False) -> Connection:
-    """Write the connection file of a kernel into its run folder, before the kernel starts.
-
-    The sockets are `k-1` to `k-5` beside it. `tcp` (where there are no Unix sockets) takes free ports of 127.0.0.1.
-    """
-    key = secrets.token_hex(32)
-    ports: dict[str, Any] = {} if tcp else {f"{name}_port": port for name, port in PORTS.items()}
-    path, written = write_connection_file(
-        str(folder / "c.json"),
-        ip="127.0.0.1" if tcp else str(folder / "k"),
-        transport="tcp" if tcp else "ipc",
-        key=key.encode(),
-        kernel_name="",
-        **ports,
-    )
-    given: dict[str, Any] = dict(written)
-    addresses: dict[Channel, str | tuple[str, int]] = {}
-    for channel in KINDS:
-        port = int(given[f"{channel}_port"])
-        addresses[channel] = ("127.0.0.1", port) if tcp else str(folder / f"k-{port}")
-    return Connection(Path(path), key, addresses)
+    data: bytes = b""
 
 
 class Wire:
-    """Open channels; `receive` gives the messages of all of them in the order of arrival."""
+    """One connection, made before the kernel is; `theirs` goes to the kernel, or `where` tells it how to get there."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._addresses = connection.addresses
-        self._session = Session(key=connection.key.encode(), username="grader")
-        self._streams: dict[Channel, Stream] = {}
-        self._readers: list[asyncio.Task[None]] = []
-        # Short, so that a kernel that floods us waits instead of filling our memory.
-        self._queue: asyncio.Queue[Message] = asyncio.Queue(maxsize=4)
+    def __init__(self, *, tcp: bool = sys.platform == "win32") -> None:
+        self._reader: asyncio.StreamReader | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._length: int | None = None  # of a frame whose head was read
+        self._word = secrets.token_bytes(WORD_BYTES)
+        self.theirs: socket.socket | None = None
+        if tcp:  # where a child process cannot inherit a socket
+            self._ours = socket.create_server(("127.0.0.1", 0))
+            self._ours.setblocking(False)
+            self.where = f"{self._ours.getsockname()[1]}:{self._word.hex()}"
+        else:
+            self._ours, self.theirs = socket.socketpair()
+            self.where = str(self.theirs.fileno())
 
-    async def connect(self) -> None:
-        """Connect the channels that are not connected yet.
+    async def open(self) -> None:
+        """Be ready to send and receive; over TCP, wait for whoever knows the word."""
+        if self.theirs is None:
+            self._ours = await self._accepted(self._ours)
+        self._reader, self._writer = await asyncio.open_connection(sock=self._ours, limit=READ_AHEAD)
 
-        Raises:
-            OSError: one is not there yet; call again.
-        """
-        for channel, kind in KINDS.items():
-            if channel not in self._streams:
-                stream = await Stream.connect(self._addresses[channel], kind)
-                self._streams[channel] = stream
-                self._readers.append(asyncio.create_task(self._read(channel, stream)))
-
-    async def send(self, channel: Channel, kind: str, content: dict[str, Any]) -> str:
-        """Send a request; returns its id. A kernel that is gone is seen when receiving, not here."""
-        message = self._session.msg(kind, content)
-        # jupyter_client counts its ids up, so that one cell could answer the requests after it in advance.
-        message["header"]["msg_id"] = message["msg_id"] = secrets.token_hex(16)
-        with suppress(OSError):
-            await self._streams[channel].send(self._session.serialize(message))
-        return str(message["header"]["msg_id"])
-
-    async def receive(self, timeout_s: float) -> Message | None:
-        """The next message, or None when the time is over."""
-        with suppress(asyncio.QueueEmpty):
-            return self._queue.get_nowait()
-        if timeout_s <= 0:
-            return None
-        try:
-            async with asyncio.timeout(timeout_s):  # wait_for may swallow a cancellation
-                return await self._queue.get()
-        except TimeoutError:
-            return None
-
-    async def _read(self, channel: Channel, stream: Stream) -> None:
-        # The last two: it hung up. The first: whatever it speaks, it is no kernel any more.
-        with suppress(MalformedError, EOFError, OSError):
+    async def _accepted(self, server: socket.socket) -> socket.socket:
+        loop = asyncio.get_running_loop()
+        with server:
             while True:
-                parts, size = await stream.receive(MESSAGE_MB * 2**20)
-                if parts is None:
-                    await self._queue.put(Message(channel, "oversize", "", {}, size))
-                else:
-                    await self._queue.put(self._parse(channel, parts, size))
-        stream.close()
-        await self._queue.put(Message(channel, "closed", "", {}, 0))
+                connection, _ = await loop.sock_accept(server)
+                with suppress(OSError, TimeoutError):
+                    async with asyncio.timeout(1):
+                        said = await loop.sock_recv(connection, WORD_BYTES)
+                    if secrets.compare_digest(said, self._word):
+                        return connection
+                connection.close()
 
-    def _parse(self, channel: Channel, parts: list[bytes], size: int) -> Message:
+    async def send(self, kind: str, identity: str, data: bytes = b"", **fields: Any) -> None:
+        """Send a request; a kernel that is gone is seen when receiving, not here."""
+        body = json.dumps({"kind": kind, "id": identity, **fields}).encode() + (b"\0" + data if data else b"")
+        writer = self._opened(self._writer)
+        with suppress(OSError):
+            writer.write(len(body).to_bytes(4, "big") + body)
+            await writer.drain()
+
+    async def receive(self) -> Message:
+        """Return the next message; a call that was cancelled loses none."""
+        reader = self._opened(self._reader)
         try:
-            message = self._session.deserialize(self._session.feed_identities(parts)[1])
-            kind, parent, content = message["msg_type"], message["parent_header"], message["content"]
-            parent_id = parent.get("msg_id", "")
-            if isinstance(kind, str) and isinstance(parent_id, str) and isinstance(content, dict):
-                return Message(channel, kind, parent_id, content, size)
-        except Exception:
-            # Any error at all: the bytes are a stranger's, and the parser is not ours.
-            pass
-        return Message(channel, "malformed", "", {}, size)
+            if self._length is None:
+                self._length = int.from_bytes(await reader.readexactly(4), "big")
+            length = self._length
+            if length > NO_LENGTH:
+                return Message("closed", "", {}, 0)
+            if length > MESSAGE_MB * 2**20:
+                await self._skip(reader)
+                return Message("oversize", "", {}, length)
+            body = await reader.readexactly(length)
+        except (EOFError, OSError):
+            return Message("closed", "", {}, 0)
+        self._length = None
+        return _parsed(body)
+
+    async def _skip(self, reader: asyncio.StreamReader) -> None:
+        while self._length:
+            piece = await reader.read(min(self._length, 2**20))
+            if not piece:
+                raise EOFError
+            self._length -= len(piece)
+        self._length = None
+
+    @staticmethod
+    def _opened(end: Any) -> Any:
+        if end is None:
+            raise SandboxError("The connection to the kernel is not open.")
+        return end
 
     def close(self) -> None:
         """Hang up; nothing is left running."""
-        for reader in self._readers:
-            reader.cancel()
-        for stream in self._streams.values():
-            stream.close()
+        if self._writer is not None:
+            self._writer.transport.abort()
+        self._ours.close()
+        if self.theirs is not None:
+            self.theirs.close()
+
+
+def _parsed(body: bytes) -> Message:
+    text, _, data = body.partition(b"\0")
+    try:
+        message = json.loads(text)
+        kind, parent, content = message["kind"], message["parent"], message["content"]
+    except (ValueError, LookupError, TypeError, RecursionError):  # a stranger's bytes
+        return Message("malformed", "", {}, len(body))
+    if not (isinstance(kind, str) and isinstance(parent, str) and isinstance(content, dict)):
+        return Message("malformed", "", {}, len(body))
+    return Message(kind, parent, content, len(body), data)

@@ -24,7 +24,7 @@ from autograder.sandbox.warm import Fork
 TAIL_BYTES = 4000
 SOCKETS = tuple(f"k-{number}" for number in range(1, 6))
 EXPECTED = frozenset((*SOCKETS, "c.json"))
-"""All that may lie in a run folder: the connection file and the kernel's five sockets."""
+"""All that may lie in the run folder of a kernel with sockets: its connection file and the five of them."""
 
 
 class Box:
@@ -38,7 +38,7 @@ class Box:
         process: Popen[bytes] | Fork,
         handle: int | None,
         output: int | None,
-        folder: RunFolder,
+        folder: RunFolder | None,
         limits: Limits,
         user_id: int | None,
         boxed: bool,
@@ -74,9 +74,9 @@ class Box:
         return not self.ended.done()
 
     @property
-    def path(self) -> Path:
-        """The run folder."""
-        return self.folder.path
+    def path(self) -> Path | None:
+        """The run folder, if it has one."""
+        return self.folder.path if self.folder else None
 
     def stop(self, cause: Cause = "closed") -> None:
         """Kill the whole tree now; returns at once, `ended` tells when it is gone. Harmless when repeated."""
@@ -95,7 +95,7 @@ class Box:
 
     def seal(self) -> None:
         """Take the run folder away from the box's user, once its sockets are there (root only; others are watched)."""
-        if self.user_id is not None and not self._sealed:
+        if self.user_id is not None and self.path is not None and not self._sealed:
             self._sealed = True
             os.chown(self.path, 0, self.user_id)
             os.chmod(self.path, 0o750)
@@ -108,8 +108,8 @@ class Box:
             return
         if time.monotonic() > self.ends_s:
             self.stop("wall")
-        if self.boxed:
-            self._look_at_folder()
+        if self.boxed and self.path is not None:
+            self._look_at_folder(self.path)
         if seen is None:
             return
         for process, cpu_s in seen.own_cpu_s.items():
@@ -128,15 +128,12 @@ class Box:
                 self.stop("memory")
         self.peak_memory_mb = max(self.peak_memory_mb, memory_mb or 0.0)
 
-    def _look_at_folder(self) -> None:
-        stranger = strangers(self.path, EXPECTED)
+    def _look_at_folder(self, path: Path) -> None:
+        stranger = strangers(path, EXPECTED)
         if stranger is not None:
             self.stop("folder")
-        elif self.user_id is not None and not self._sealed and self._listens():
+        elif self.user_id is not None and not self._sealed and all((path / name).is_socket() for name in SOCKETS):
             self.seal()
-
-    def _listens(self) -> bool:
-        return all((self.path / name).is_socket() for name in SOCKETS)
 
     def _members(self) -> tuple[int, ...]:
         found = usage([self.process.pid]).get(self.process.pid)
@@ -181,7 +178,8 @@ class Box:
         if self.output is not None:
             os.close(self.output)
             self.output = None
-        self.folder.remove()
+        if self.folder is not None:
+            self.folder.remove()
         end = self._end(code)
         if self.group is not None:
             self.group.remove()

@@ -56,7 +56,7 @@ def programs() -> Paths:
 
 def options(
     view: View,
-    folder: str,
+    folder: str | None,
     limits: Limits,
     *,
     user_id: int | None,
@@ -64,7 +64,7 @@ def options(
 ) -> list[str]:
     """What bubblewrap must build: namespaces first, then the file system from the root down.
 
-    `folder` is the one place that both sides write (the kernel's sockets). `user_id` is the throw-away id when root
+    `folder`, if any, is the one place that both sides write (a kernel's sockets). `user_id` is the throw-away id when root
     builds the box, None when an ordinary user does. `files` are put into the home: relative path -> descriptor with
     the content.
     """
@@ -74,7 +74,8 @@ def options(
     for name, descriptor in (files or {}).items():
         place = f"{HOME}/{name}"
         words += [*_parents(place, made, "0777"), "--perms", "0666", "--file", str(descriptor), place]
-    words += [*_parents(folder, made), "--bind", folder, folder]
+    if folder is not None:
+        words += [*_parents(folder, made), "--bind", folder, folder]
     # An ordinary user owns the box's root folder; without this it would be one more place to write to.
     words += ["--remount-ro", "/", "--chdir", HOME]
     return words

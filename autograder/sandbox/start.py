@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -31,40 +32,47 @@ from autograder.sandbox.warm import Template
 
 @dataclass(frozen=True)
 class Order:
-    """What to start: the command, its run folder and limits, files for its home, additions to its environment."""
+    """What to start: the command, its run folder if it needs one, limits, files for its home, additions to its environment."""
 
     argv: list[str]
-    folder: RunFolder
+    folder: RunFolder | None
     limits: Limits
     files: dict[str, bytes]
     variables: dict[str, str]
+    link: socket.socket | None = None  # inherited
 
 
 def start_box(
     argv: Sequence[str],
-    folder: RunFolder,
+    folder: RunFolder | None,
     limits: Limits,
     *,
     sandboxed: bool = True,
     files: Mapping[str, bytes] | None = None,
     variables: Mapping[str, str] | None = None,
+    link: socket.socket | None = None,
 ) -> Future[Box]:
     """Start `argv` in a box (or, without a sandbox, as an ordinary process that is only watched).
 
-    The run folder is deleted when the box has ended, and also when it could not be started.
+    The run folder is deleted when the box has ended, and also when it could not be started. A `link` is inherited, under the
+    number that it has here, and closed here.
 
     Raises (in the future):
         SandboxUnavailable: the machine cannot give a sandbox.
         SandboxError: it can, and building this one failed.
     """
-    order = Order(list(argv), folder, limits, dict(files or {}), dict(variables or {}))
+    order = Order(list(argv), folder, limits, dict(files or {}), dict(variables or {}), link)
 
     def make() -> Box:
         try:
             return _boxed(order) if sandboxed else _unboxed(order)
         except BaseException:
-            folder.remove()
+            if folder is not None:
+                folder.remove()
             raise
+        finally:
+            if link is not None:
+                link.close()
 
     return keeper().start(make)
 
@@ -93,7 +101,8 @@ def _boxed(order: Order) -> Box:
     output, output_end = os.pipe()
     try:
         files = {name: hand_over(data) for name, data in order.files.items()}
-        words = bwrap.options(shown, str(folder.path), limits, user_id=user_id, files=files)
+        place = str(folder.path) if folder else None
+        words = bwrap.options(shown, place, limits, user_id=user_id, files=files)
         command = [paths.bwrap, "--args", str(hand_over("\0".join(words).encode()))]
         command += ["--seccomp", str(hand_over(allowed)), "--info-fd", str(info_end)]
         # Process 1 waits there, before it starts any other, until it is where it belongs.
@@ -104,7 +113,7 @@ def _boxed(order: Order) -> Box:
             stdin=subprocess.DEVNULL,
             stdout=output_end,
             stderr=output_end,
-            pass_fds=descriptors,
+            pass_fds=[*descriptors, *_inherited(order)],
             # bubblewrap hands its own environment on, and /proc/1/environ of the box shows it too.
             env=environment(shown.path, shown.python_path) | order.variables,
             cwd="/",
@@ -141,15 +150,18 @@ def _boxed(order: Order) -> Box:
 
 def start_fork(
     template: Template,
-    folder: RunFolder,
+    folder: RunFolder | None,
     limits: Limits,
     given: Mapping[str, Any],
     *,
     variables: Mapping[str, str] | None = None,
+    link: socket.socket | None = None,
+    foreseen: tuple[str, str] | None = None,
 ) -> Future[Box]:
-    """Have the template fork what `given` says (see `autograder.template.process`); its run folder lies in the template's.
+    """Have the template fork what `given` says (see `autograder.template.process`); a run folder lies in the template's.
 
-    The run folder is deleted when the box has ended, and also when it could not be started.
+    The run folder is deleted when the box has ended, and also when it could not be started. With a `link` the fork is a
+    notebook's kernel at its other end; here it is closed. What is `foreseen` see `Template.foresee`.
 
     Raises (in the future):
         SandboxError: the template is gone, or does not answer.
@@ -159,26 +171,37 @@ def start_fork(
         group: Group | None = None
         output, output_end = os.pipe()
         try:
+            if foreseen is not None:
+                template.foresee(*foreseen)
             group = group_for(limits)
             user_id = throw_away_user() if bwrap.is_root() else None
             _give_away(folder, user_id)
-            fork = template.fork(folder, limits, given, variables or {}, output_end, user_id=user_id, group=group)
+            fork = template.fork(
+                folder, limits, given, variables or {}, output_end, user_id=user_id, group=group, link=link
+            )
         except BaseException:
             os.close(output)
-            folder.remove()
+            if folder is not None:
+                folder.remove()
             if group is not None:
                 group.remove()
             raise
         finally:
             os.close(output_end)
+            if link is not None:
+                link.close()
         os.set_blocking(output, False)
         return Box(fork, fork.handle, output, folder, limits, user_id, boxed=True, group=group)
 
     return keeper().start(make)
 
 
-def _give_away(folder: RunFolder, user_id: int | None) -> None:
-    if user_id is not None:
+def _inherited(order: Order) -> list[int]:
+    return [] if order.link is None or sys.platform == "win32" else [order.link.fileno()]
+
+
+def _give_away(folder: RunFolder | None, user_id: int | None) -> None:
+    if user_id is not None and folder is not None:
         os.chown(folder.path, user_id, user_id)
         for entry in os.scandir(folder.path):
             os.chown(entry.path, user_id, user_id, follow_symlinks=False)
@@ -214,6 +237,7 @@ def refusal(words: str) -> SandboxError:
 
 
 def _unboxed(order: Order) -> Box:
+    assert order.folder is not None
     home = order.folder.path / "home"
     home.mkdir()
     for name, data in order.files.items():
@@ -228,6 +252,7 @@ def _unboxed(order: Order) -> Box:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        pass_fds=_inherited(order),
         env=variables,
         cwd=home,
         start_new_session=True,

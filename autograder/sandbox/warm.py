@@ -62,6 +62,7 @@ class Template:
         self.landlock = 0
         self._init: int | None = None  # of process 1 of its box
         self._codes: dict[int, int] = {}
+        self._foreseen: set[tuple[str, str]] = set()
         self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             self._process = self._started(theirs, preload)
@@ -106,6 +107,24 @@ class Template:
             self._init = os.pidfd_open(first)
         return process
 
+    def foresee(self, function: str, text: str) -> None:
+        """Have a function of ours, `module:name`, called with a text before the next fork, unless it was before.
+
+        Raises:
+            SandboxError: the template is gone.
+        """
+        if (function, text) in self._foreseen:
+            return
+        self._foreseen.add((function, text))
+        content = sealed(text.encode())
+        try:
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [content]))]
+            self._link.sendmsg([json.dumps({"call": function}).encode()], rights)
+        except OSError as error:
+            raise SandboxError(f"The warm template is gone: {error}.") from error
+        finally:
+            os.close(content)
+
     @property
     def alive(self) -> bool:
         """False once the template is gone, and all its forks with it."""
@@ -127,7 +146,7 @@ class Template:
 
     def fork(
         self,
-        folder: RunFolder,
+        folder: RunFolder | None,
         limits: Limits,
         given: Mapping[str, Any],
         variables: Mapping[str, str],
@@ -135,17 +154,19 @@ class Template:
         *,
         user_id: int | None,
         group: Group | None,
+        link: socket.socket | None = None,
     ) -> Fork:
         """Have a fork made: `given` is what it runs, `output` the descriptor that it writes its standard error to.
 
-        `user_id` is whose it becomes (root only), `group` the control group that it is put into.
+        With a `link`, the fork is a notebook's kernel at the other end of it. `user_id` is whose it becomes (root only), `group`
+        the control group that it is put into.
 
         Raises:
             SandboxError: the template is gone, or does not answer, or the fork could not be given its user and group.
         """
         fence = {  # the fields of `autograder.template.nest.Fence`
             "folders": bwrap.TEMPLATE_FOLDERS,
-            "name": folder.path.name,
+            "name": folder and folder.path.name,
             "place": bwrap.TEMPLATE_PLACE,
             "rlimits": rlimits(limits),
             "scratch_mb": limits.scratch_mb,
@@ -157,7 +178,8 @@ class Template:
         content = sealed(json.dumps(given).encode())
         fault: SandboxError | None = None
         try:
-            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [output, content]))]
+            handed = [output, content, *([] if link is None else [link.fileno()])]
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", handed))]
             self._link.sendmsg([request], rights)
             while True:
                 if not select.select([self._link], [], [], ANSWER_S)[0]:

@@ -1,4 +1,5 @@
-"""What runs in the template's box: a warm process that forks kernels, and the fence that each fork puts around itself.
+"""What runs in a box beside student code: the template that forks kernels, the fence around each fork, and a notebook's kernel.
 
-Standard library only, but for what is warmed up; the grader starts it (`autograder.sandbox.warm`) and never imports it.
+The standard library, Jupyter's own parts, and what is warmed up; the grader starts it (`autograder.sandbox.warm`,
+`autograder.kernel.launch`) and never imports it.
 """

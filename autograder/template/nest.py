@@ -11,8 +11,10 @@ way to choose what is forbidden; limits and the filter of system calls come from
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import resource
+import socket
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,6 +26,7 @@ NEW_REST = 0x00020000 | 0x20000000 | 0x40000000 | 0x08000000 | 0x04000000 | 0x02
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 4096, 16384, 1 << 18
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_CAP_AMBIENT = 4, 38, 22, 24, 47
+SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446  # the same numbers on every processor
 
 # Landlock's rights on files, in the order of their bits; the last three came with later versions of it.
@@ -36,10 +39,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Fence:
-    """Where all run folders lie in the template's box, which of them is this kernel's, where it must appear, and the bounds."""
+    """Where all run folders lie in the template's box, this one's name and place, if it has one, and the bounds."""
 
     folders: str
-    name: str
+    name: str | None
     place: str
     rlimits: Mapping[str, int]
     scratch_mb: int
@@ -65,6 +68,7 @@ def apart(user_id: int | None, wait: Callable[[], None]) -> None:
         os.setresuid(user_id, user_id, user_id)
         _check(_libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), "dumpable")  # or the files in /proc/self would be root's
     _check(_libc.unshare(NEW_REST), "unshare")
+    _raise_loopback()
 
 
 def enter(fence: Fence, program: bytes) -> None:
@@ -78,8 +82,9 @@ def enter(fence: Fence, program: bytes) -> None:
     _mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, f"size={fence.scratch_mb * mega},mode=1777")
     _show_again(shown)
     os.makedirs(fence.home, 0o777)
-    _mount(f"{fence.folders}/{fence.name}", fence.place, None, MS_BIND)
-    # The other kernels' folders: nothing is left of them.
+    if fence.name is not None:
+        _mount(f"{fence.folders}/{fence.name}", fence.place, None, MS_BIND)
+    # The folders of all: nothing is left of them.
     _mount("tmpfs", fence.folders, "tmpfs", MS_NOSUID | MS_NODEV | MS_RDONLY, "size=4096,mode=0555")
     os.chdir(fence.home)
     for name, value in fence.rlimits.items():
@@ -93,6 +98,12 @@ def enter(fence: Fence, program: bytes) -> None:
 def landlock_version() -> int:
     """The version of Landlock that this kernel speaks; 0 for none."""
     return max(0, int(_libc.syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)))
+
+
+def _raise_loopback() -> None:
+    """Let the new world talk to itself over 127.0.0.1, as in a box of bubblewrap's."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", IFF_UP))
 
 
 def _shown_below(top: str) -> list[tuple[str, int | str]]:
@@ -160,8 +171,9 @@ def _landlock(fence: Fence) -> None:
         "/dev/shm": every,
         "/dev": reading | WRITE_FILE | IOCTL_DEV,
         "/proc": reading | WRITE_FILE,
-        fence.place: READ_FILE | READ_DIR | MAKE_SOCK,  # its sockets may be made, and nothing be put in their place
     }
+    if fence.name is not None:  # its sockets may be made, and nothing be put in their place
+        allowed[fence.place] = READ_FILE | READ_DIR | MAKE_SOCK
     for path, rights in allowed.items():
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
         rule = ctypes.create_string_buffer(struct.pack("=Qi", rights & every, descriptor))

@@ -2,10 +2,12 @@
 
 Started as `python -m autograder.template.process SOCKET PROGRAM MODULE[:FUNCTION]...` in a box: the numbers of two file descriptors
 (a socket, and the compiled filter of system calls), and what to import, and call. Each message on the socket is one request, a JSON
-object with two descriptors: standard error, and a file with what to run. It answers with a process that is about to leave this
+object with descriptors: standard error, and a file with what to run. It answers with a process that is about to leave this
 world, goes on when told to, and answers with the first process of the new one, each by the process id it sees and a pidfd; later it
-tells how that ended. It has one thread for life, since a fork copies no other; it holds no secret, since every fork has a copy of
-its memory; and it runs no code of a student's: that happens in the fork, behind the fence.
+tells how that ended. A third descriptor, where there is one, is the socket of a notebook's kernel (`autograder.template.shell`).
+It has one thread for life, since a fork copies no other; it holds no secret, since every fork has a copy of its memory; and it runs
+no code of a student's: that happens in the fork, behind the fence. Other messages name a function of the grader's, to be called
+with the text in their one descriptor before the next fork.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from autograder.template.nest import Fence, apart, enter, landlock_version
 
 PR_SET_CHILD_SUBREAPER = 36
 LARGEST_REQUEST = 65536
+LINK_AT, LINK = 2, 3  # where the socket of a kernel is in a request, and which descriptor it becomes
 IDLE_S = 3.0
 CONNECTION_FILE = "/tmp/kernel.json"
 KERNEL = "import ipykernel.kernelapp as k; app = k.IPKernelApp.instance(); app.initialize({words!r}); app.start()"
@@ -69,7 +72,7 @@ def _warm_up(modules: list[str]) -> None:
     gc.disable()  # next to nothing of what an import makes is garbage, and looking for it takes a tenth of the time
     # torch would look through all installed packages for plug-ins of accelerators, which a box does not show.
     os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
-    sys.modules["debugpy"] = None  # type: ignore[assignment]  # nobody debugs here: fewer threads and sockets
+    sys.modules["debugpy"] = None  # type: ignore[assignment]  # as in every kernel
     for words in modules:
         name, _, call = words.partition(":")
         module = importlib.import_module(name)
@@ -100,7 +103,7 @@ def _train_once() -> None:
 
 def _serve(link: socket.socket, program: bytes) -> bool:
     """Fork for one request and answer it; False when there will be no more."""
-    message, ancillary, _, _ = link.recvmsg(LARGEST_REQUEST, socket.CMSG_SPACE(2 * 4))
+    message, ancillary, _, _ = link.recvmsg(LARGEST_REQUEST, socket.CMSG_SPACE(3 * 4))
     if not message:
         return False
     descriptors = array.array("i")
@@ -108,6 +111,9 @@ def _serve(link: socket.socket, program: bytes) -> bool:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
             descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
     request = json.loads(message)
+    if "call" in request:
+        _call(request["call"], descriptors[0])
+        return True
     for name in request["ahead"]:  # the grader's choice
         importlib.import_module(name)
     process = _fork(link, request, list(descriptors), program)
@@ -115,6 +121,16 @@ def _serve(link: socket.socket, program: bytes) -> bool:
         os.close(descriptor)
     _tell(link, "started", process)
     return True
+
+
+def _call(function: str, content: int) -> None:
+    """Call a function of the grader's with a text: all forks from now on have what it leaves in memory."""
+    os.lseek(content, 0, os.SEEK_SET)
+    with os.fdopen(content, encoding="utf-8") as file:
+        text = file.read()
+    module, name = function.split(":")
+    getattr(importlib.import_module(module), name)(text)
+    gc.freeze()
 
 
 def _tell(link: socket.socket, what: str, process: int) -> None:
@@ -178,17 +194,19 @@ def _become(request: Mapping[str, Any], descriptors: list[int], program: bytes) 
         os.lseek(descriptors[1], 0, os.SEEK_SET)
         with os.fdopen(os.dup(descriptors[1]), "rb") as file:
             given = json.load(file)
-        os.closerange(3, 1024)
+        if linked := len(descriptors) > LINK_AT:
+            os.dup2(descriptors[LINK_AT], LINK)
+        os.closerange(LINK + linked, 1024)
         os.setsid()
         fence = Fence(**request["fence"])
         enter(fence, program)
-        _leave_process_1()
+        _leave_process_1(linked)
         os.environ.update(request["variables"])
         for name, text in given["files"].items():
             os.makedirs(os.path.dirname(os.path.join(fence.home, name)), exist_ok=True)
             with open(os.path.join(fence.home, name), "wb") as file:
                 file.write(bytes.fromhex(text))
-        _run(given)
+        _run(given, linked)
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
@@ -202,12 +220,14 @@ def _become(request: Mapping[str, Any], descriptors: list[int], program: bytes) 
         os._exit(code)
 
 
-def _leave_process_1() -> None:
+def _leave_process_1(linked: bool) -> None:
     """Go on as process 2, as in a box of its own: process 1 does not die of a signal that it sends itself.
 
     Process 1 waits, and ends as the other does: with its code, or with 128 and the number of its signal.
     """
     child = os.fork()
+    if child and linked:
+        os.close(LINK)  # it is the other's to hang up
     while child:
         process, status = os.wait()
         if process == child:
@@ -215,10 +235,17 @@ def _leave_process_1() -> None:
             os._exit(code if code >= 0 else 128 - code)
 
 
-def _run(given: Mapping[str, Any]) -> None:
+def _run(given: Mapping[str, Any], linked: bool) -> None:
+    if linked:
+        from autograder.template.shell import serve
+
+        serve(socket.socket(fileno=LINK))
+        return
     if given["connection"] is not None:
         with open(CONNECTION_FILE, "w") as file:
             json.dump(given["connection"], file)
+        if (shell := sys.modules.get("autograder.template.shell")) is not None:
+            shell.unmake()
         words = ["-f", CONNECTION_FILE, *given["arguments"]]
         sys.argv = ["ipykernel_launcher", *words]
         exec(KERNEL.format(words=words), {"__name__": "__kernel__"})

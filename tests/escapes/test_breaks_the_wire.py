@@ -13,7 +13,7 @@ sockets = []
 for name in os.listdir("/proc/self/fd"):
     try:
         connection = socket.socket(fileno=os.dup(int(name)))
-        if connection.family == socket.AF_UNIX and connection.getsockname().startswith(("/tmp/autograder", "/opt/box")):
+        if connection.family == socket.AF_UNIX:
             sockets.append((int(name), connection))
         else:
             connection.close()
@@ -23,7 +23,7 @@ for name in os.listdir("/proc/self/fd"):
 
 
 def test_garbage_on_the_wire(hostile_notebook):
-    """Bytes that are not ZMTP, written straight into the open connections."""
+    """Bytes that are no frame, written straight into the open connection."""
     source = (
         DESCRIPTORS
         + """
@@ -41,14 +41,14 @@ for _, connection in sockets:
 
 
 def test_a_frame_without_end(hostile_notebook):
-    """A frame that claims 2**62 bytes is read past until the cell's time is over."""
+    """A frame that claims half a gigabyte, and goes on and on, is read past until the cell's time is over."""
     source = (
         DESCRIPTORS
         + """
 import time
 for _, connection in sockets:
     try:
-        connection.send(b"\\x03" + (2**62).to_bytes(8, "big"))
+        connection.send((2**29).to_bytes(4, "big"))
     except OSError:
         pass
 while True:
@@ -79,6 +79,5 @@ time.sleep(60)
 """
     )
     run, after = hostile_notebook(source, "1", limits=LIMITS)
-    # libzmq aborts the whole process when its sockets fail under it; another kernel might live on. Both are found.
     assert run.status == after.status == "dead"
     assert run.reason == after.reason != ""

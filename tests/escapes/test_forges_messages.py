@@ -33,23 +33,20 @@ print("own")
 
 
 def test_answers_in_advance_are_not_taken(hostile_notebook):
-    """Request ids cannot be guessed: jupyter_client's own are counted up, these are random."""
+    """Request ids cannot be guessed: they are not counted up, they are random."""
     source = (
         FORGE
         + """
 here = kernel.get_parent()["header"]["msg_id"]
 stem, _, number = here.rpartition("_")
 for guess in range(50):
-    parent = {"header": {"msg_id": f"{stem}_{guess}"}}
-    send("display_data", {"data": {"application/x-answer": "Zm9yZ2Vk"}, "metadata": {}}, parent)
+    parent = f"{stem}_{guess}"
+    kernel.session.link.send("answer", {}, parent, b"forged")
+    kernel.session.link.send("reply", {"status": "ok"}, parent)
 print(here.isalnum(), len(here))
 """
     )
-    ask = """ask:
-from IPython.display import display
-display({"application/x-answer": "dHJ1ZQ=="}, raw=True)
-"""
-    run, answer = hostile_notebook(source, ask, limits=LIMITS)
+    run, answer = hostile_notebook(source, "ask:answer('true')", limits=LIMITS)
     assert run.text == "True 32\n"
     assert answer.text == "true"
 
@@ -88,10 +85,7 @@ def test_text_that_is_no_unicode_is_made_right(hostile_notebook):
     source = (
         FORGE
         + """
-session, parent = kernel.session, kernel.get_parent()["header"]
-body = b'{"data": {"text/plain": "half \\\\ud800"}, "metadata": {}}'
-frames = [session.pack(session.msg_header("display_data")), session.pack(parent), b"{}", body]
-kernel.iopub_socket.send_multipart([b"", b"<IDS|MSG>", session.sign(frames), *frames])
+kernel.session.link.send("display_data", {"data": {"text/plain": "half \\ud800"}, "metadata": {}})
 """
     )
     (run,) = hostile_notebook(source, limits=LIMITS)
@@ -103,17 +97,16 @@ def test_garbage_instead_of_messages(hostile_notebook):
     source = (
         FORGE
         + """
-import zmq
-socket = kernel.iopub_socket
-deep = [b"<IDS|MSG>", b"", b"[" * 100_000, b"{}", b"{}", b"{}"]
-for parts in ([b"x"], [b"", b""], [b"<IDS|MSG>"], deep, [b"\\xff"] * 60):
-    socket.send_multipart(parts)
-session = kernel.session
-for body in (b"[" * 100_000, b'{"a": ' * 5000, b"1" * 10_000, b"NaN", b"null", b'"x"', b"\\xff\\xfe"):
-    frames = [session.pack(session.msg_header("stream")), session.pack(kernel.get_parent()["header"]), b"{}", body]
-    socket.send_multipart([b"", b"<IDS|MSG>", session.sign(frames), *frames])
-    frames = [body, body, body, body]
-    socket.send_multipart([b"", b"<IDS|MSG>", session.sign(frames), *frames])
+link = kernel.session.link
+parent = link.parent.encode()
+bodies = [b"", b"x", b"null", b"[]", b"{}", b"1" * 10_000, b"NaN", b"\\xff\\xfe", b"\\0", b"[" * 100_000, b'{"a": ' * 5000]
+for content in (b"[" * 100_000, b'{"a": ' * 5000, b"5", b"null", b'"x"', b'{"text": \\xff}'):
+    bodies.append(b'{"kind": "stream", "parent": "%s", "content": %s}' % (parent, content))
+for kind in (b"5", b"null", b"{}", b'["stream"]'):
+    bodies.append(b'{"kind": %s, "parent": "%s", "content": {}}' % (kind, parent))
+    bodies.append(b'{"kind": "stream", "parent": %s, "content": {}}' % kind)
+for body in bodies:
+    link.socket.sendall(len(body).to_bytes(4, "big") + body)
 print("done")
 """
     )

@@ -127,10 +127,10 @@ def test_an_interrupted_check_counts_although_its_kernel_lives(kernel: type[Fake
     """A layer that sleeps is interrupted; the others of its exercise may not use up the notebook's time."""
     asked: list[str] = []
 
-    async def ask(self: FakeKernel, source: str, **words: object) -> Answer:
-        if source.startswith(READY):
-            return await FakeKernel.ask(self, source, **words)
-        asked.append(source)
+    async def ask(self: FakeKernel, function: str, text: str, **words: object) -> Answer:
+        if function == READY:
+            return await FakeKernel.ask(self, function, text, **words)
+        asked.append(text)
         return Answer("timeout", None, None, "It took too long.")
 
     kernel.ask = ask  # type: ignore[method-assign]
@@ -215,13 +215,13 @@ def test_one_request_is_enough_where_no_code_stands_between_checks(kernel: type[
     asked: list[str] = []
     ask = FakeKernel.ask
 
-    async def noting(self: FakeKernel, source: str, **words: object) -> Answer:
-        asked.append(source)
-        return await ask(self, source, **words)
+    async def noting(self: FakeKernel, function: str, text: str, **words: object) -> Answer:
+        asked.append(function)
+        return await ask(self, function, text, **words)
 
     kernel.ask = noting  # type: ignore[method-assign]
     assert passed(played(DOUBLE, D1, Item(), D2, D3, TRIPLE, T1, T2)) == ["d1", "d2", "d3", "t1", "t2"]
-    assert len([source for source in asked if not source.startswith(READY)]) == 2
+    assert len([function for function in asked if function != READY]) == 2
 
 
 @pytest.mark.parametrize("reply", [b"", b"junk", b"\x80\x04pickle", b"\xff" * 100])

@@ -11,7 +11,7 @@ import pytest
 from autograder.errors import SandboxError
 from autograder.kernel import launch
 from autograder.kernel.client import KernelSession
-from autograder.probe.serve import MIME, get_ready
+from autograder.probe.serve import READY
 from autograder.sandbox import warm
 from autograder.sandbox.folder import RunFolder
 from autograder.sandbox.keeper import keeper
@@ -66,7 +66,7 @@ def below(pid: int) -> list[psutil.Process]:
 async def play() -> float:
     """Use a kernel as grading does, and return how much memory it had for itself."""
     async with KernelSession(LIMITS) as session:
-        await session.ask(get_ready(5), mime=MIME, wall_s=30, max_bytes=10**6)
+        await session.ask(READY, "5", wall_s=30, max_bytes=10**6)
         assert (await session.run_cell(CELL)).status == "ok"
         return private_mb(session._box.process.pid)
 

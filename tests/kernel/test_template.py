@@ -17,7 +17,7 @@ import pytest
 from autograder.errors import SandboxError
 from autograder.kernel import launch
 from autograder.kernel.client import KernelSession
-from autograder.probe.serve import MIME, get_ready
+from autograder.probe.serve import READY
 from autograder.sandbox import warm
 from autograder.sandbox.end import End
 from autograder.sandbox.escapes import escapes_of_a_fork
@@ -187,7 +187,7 @@ def drawn(seed: int) -> str:
 
     async def talk() -> str:
         async with KernelSession(LIMITS) as session:
-            await session.ask(get_ready(seed), mime=MIME, wall_s=30, max_bytes=10**6)
+            await session.ask(READY, str(seed), wall_s=30, max_bytes=10**6)
             source = "import random, numpy, torch\nprint(random.random(), numpy.random.rand(), torch.rand(1).item(), hash('a'))"
             return str((await session.run_cell(source)).outputs[0]["text"])
 

@@ -1,28 +1,22 @@
-"""The door into a kernel: text goes in, one display message of our own type comes out, whatever student code prints."""
+"""The door into a kernel: text goes in, bytes come out, whatever student code prints."""
 
 from __future__ import annotations
 
-import base64
+import random
 import sys
 from typing import Any
 
-import IPython.display
+import numpy as np
 import pytest
+import torch
 
 from autograder.probe import serve
+from autograder.trace import scenario
 from autograder.trace.codec import dump_scenarios, load_traces
 from autograder.trace.parcel import unpack
-from autograder.trace.scenario import Call, Scenario, Value
+from autograder.trace.scenario import Call, Recipe, Scenario, Value
 
 SCENARIOS = [Scenario("a 'quoted' name\n", (Value("v"),)), Scenario("é", (Call("f"),))]
-
-
-@pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What was displayed."""
-    messages: list[dict[str, Any]] = []
-    monkeypatch.setattr(IPython.display, "publish_display_data", messages.append)
-    return messages
 
 
 def noisy() -> int:
@@ -31,39 +25,27 @@ def noisy() -> int:
     return 3
 
 
-def test_a_request_is_one_line_of_code_that_answers(
-    shown: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Executed in a notebook it shows the traces of the notebook's names, and nothing else."""
-    source = serve.request(dump_scenarios(SCENARIOS))
-    assert "\n" not in source
-    exec(source, {"v": 5, "f": noisy})
-    assert [set(message) for message in shown] == [{serve.MIME}]
-    [reply] = unpack(base64.b64decode(shown[0][serve.MIME]), 1)
+def test_a_request_is_answered_with_traces(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the notebook's names; nothing is printed, and nothing is defined."""
+    names: dict[str, Any] = {"v": 5, "f": noisy, "autograder": "mine"}
+    [reply] = unpack(serve.answer(serve.request(dump_scenarios(SCENARIOS)), names), 1)
     traces = load_traces(reply)
     assert [trace.scenario for trace in traces] == [scenario.name for scenario in SCENARIOS]
     assert traces[0].observations[0].seen == {"v": 5}
     assert traces[1].observations[0].seen == {"result": 3}
     assert capsys.readouterr() == ("", "")
+    assert set(names) == {"v", "f", "autograder"}
 
 
-def test_a_request_defines_nothing(shown: list[dict[str, Any]]) -> None:
-    """The student's names stay the student's, also one called `autograder`."""
-    names: dict[str, Any] = {"v": 5, "f": noisy, "autograder": "mine", "base64": None}
-    exec(serve.request(dump_scenarios(SCENARIOS)), names)
-    assert set(names) == {"v", "f", "autograder", "base64", "__builtins__"}
-    assert len(shown) == 1
-
-
-def test_several_checks_are_answered_in_their_order(shown: list[dict[str, Any]]) -> None:
+def test_several_checks_are_answered_in_their_order() -> None:
     """One reply for each."""
     first, second = ([scenario] for scenario in SCENARIOS)
-    exec(serve.request(dump_scenarios(first), dump_scenarios(second)), {"v": 5, "f": noisy})
-    replies = unpack(base64.b64decode(shown[0][serve.MIME]), 2)
+    text = serve.request(dump_scenarios(first), dump_scenarios(second))
+    replies = unpack(serve.answer(text, {"v": 5, "f": noisy}), 2)
     assert [load_traces(reply)[0].scenario for reply in replies] == [scenario.name for scenario in SCENARIOS]
 
 
-def test_the_first_check_that_takes_too_long_is_the_last(shown: list[dict[str, Any]]) -> None:
+def test_the_first_check_that_takes_too_long_is_the_last() -> None:
     """Whether the others are worth the time is the grader's to say."""
 
     class ScenarioTimeout(Exception):
@@ -73,11 +55,28 @@ def test_the_first_check_that_takes_too_long_is_the_last(shown: list[dict[str, A
         raise ScenarioTimeout
 
     one, other = dump_scenarios([SCENARIOS[0]]), dump_scenarios([SCENARIOS[1]])
-    exec(serve.request(one, other, one), {"v": 5, "f": late})
-    assert len(unpack(base64.b64decode(shown[0][serve.MIME]), 3)) == 2
+    assert len(unpack(serve.answer(serve.request(one, other, one), {"v": 5, "f": late}), 3)) == 2
 
 
-def test_ready_says_so(shown: list[dict[str, Any]]) -> None:
-    """An empty reply, once everything is loaded."""
-    exec(serve.get_ready(5), {})
-    assert load_traces(base64.b64decode(shown[0][serve.MIME])) == ()
+def test_ready_says_so_and_seeds_what_draws_at_random() -> None:
+    """An empty reply, once everything is loaded; the same numbers each time."""
+    drawn = []
+    for seed in ("5", "5", "6"):
+        assert load_traces(serve.ready(seed, {})) == ()
+        drawn.append((random.random(), np.random.rand(), torch.rand(1).item()))
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_what_was_foreseen_is_not_read_or_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the answer is the same as without."""
+    asked = [Scenario("twice", (Call("f", (Recipe((2, 3), seed=1234567),)),))]
+    text = serve.request(dump_scenarios(asked), dump_scenarios(SCENARIOS))
+    names = {"f": lambda x=0: 2 * x, "v": 1}
+    without = serve.answer(text, names)
+    for kept in (serve._scenarios, scenario._drawn):
+        kept.cache_clear()
+    serve.foresee(text)
+    missed = [kept.cache_info().misses for kept in (serve._scenarios, scenario._drawn)]
+    assert missed == [2, 1]
+    assert serve.answer(text, names) == without
+    assert [kept.cache_info().misses for kept in (serve._scenarios, scenario._drawn)] == missed
