@@ -1,7 +1,7 @@
 """The fence that a fork of the template puts around itself before any student code: `enter` never returns half done.
 
-Theory of operation. The template runs in a bubblewrap box that shows programs and packages, read-only. A fork of it makes a world
-of its own inside: namespaces for users, mounts, processes, network, IPC, host name and cgroups; a /proc of its own, empty
+Theory of operation. The template runs in a bubblewrap box that shows programs and packages, read-only. A fork of it is made into a
+world of its own inside: namespaces for users, mounts, processes, network, IPC, host name and cgroups; a /proc of its own, empty
 /tmp and /dev/shm of bounded size, and of all run folders only its own. Then it gives up what it needed for that, in this order:
 limits, capabilities, the right to gain privileges, the file system (Landlock, where the kernel has it), and last the system calls.
 Anything that fails on the way raises, and the caller ends the fork: a kernel with half a fence must not start. What it is not: a
@@ -13,16 +13,19 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
+import platform
 import resource
+import signal
 import socket
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-NEW_USERS = 0x10000000
-NEW_REST = 0x00020000 | 0x20000000 | 0x40000000 | 0x08000000 | 0x04000000 | 0x02000000
-"""mount, process, network, IPC, host name, cgroup namespaces, for unshare(2)"""
+NEW_WORLD = 0x10000000 | 0x00020000 | 0x20000000 | 0x40000000 | 0x08000000 | 0x04000000 | 0x02000000
+"""user, mount, process, network, IPC, host name, cgroup namespaces, for clone(2)"""
+
+CLONE = {"x86_64": 56, "aarch64": 220}  # its number, by processor
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 4096, 16384, 1 << 18
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_CAP_AMBIENT = 4, 38, 22, 24, 47
@@ -35,6 +38,7 @@ MAKE_SOCK, TRUNCATE, IOCTL_DEV = 1 << 9, 1 << 14, 1 << 15
 RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1}  # by version; from 5 on, ioctl on devices as well
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_calling = ctypes.PyDLL(None, use_errno=True)  # keeps Python's lock, which a child could not take
 
 
 @dataclass(frozen=True)
@@ -50,14 +54,36 @@ class Fence:
     home: str
 
 
-def apart(user_id: int | None, wait: Callable[[], None]) -> None:
-    """Leave the template's world; the next fork is process 1 of the new one.
+def new_world() -> int:
+    """Fork into a new world and return twice, as `os.fork` does; the child is process 1 of it.
 
-    `wait` returns when the grader has put this process where it belongs. With a `user_id` it has also made that the only user of
-    the new world, which takes root's right to do so; otherwise that is the template's own.
+    One call of the system where unsharing and forking would be two copies of a large process. What the C library does at a fork
+    it does for the next one that process 1 makes; Python's part is done here.
+
+    Raises:
+        OSError: the system refuses, or this processor's number of the call is not known.
     """
-    own_user, own_group = os.getuid(), os.getgid()
-    _check(_libc.unshare(NEW_USERS), "unshare")
+    call = CLONE.get(platform.machine())
+    if call is None:
+        raise OSError(f"the number of clone(2) is not known for {platform.machine()}")
+    ctypes.pythonapi.PyOS_BeforeFork()
+    process = int(_calling.syscall(call, ctypes.c_ulong(NEW_WORLD | signal.SIGCHLD), None, None, None, None))
+    error = ctypes.get_errno()
+    if process == 0:
+        ctypes.pythonapi.PyOS_AfterFork_Child()
+        return 0
+    ctypes.pythonapi.PyOS_AfterFork_Parent()
+    if process < 0:
+        raise OSError(error, f"clone: {os.strerror(error)}")
+    return process
+
+
+def settle(user_id: int | None, own_user: int, own_group: int, wait: Callable[[], None]) -> None:
+    """Become the only user of a new world, in which nothing else has happened yet.
+
+    `wait` returns when the grader has put this process where it belongs. With a `user_id` it has also made that the only
+    user, which takes root's right to do so; otherwise it is the template's own.
+    """
     Path("/proc/self/setgroups").write_text("deny")
     if user_id is None:
         Path("/proc/self/uid_map").write_text(f"{own_user} {own_user} 1")
@@ -67,7 +93,6 @@ def apart(user_id: int | None, wait: Callable[[], None]) -> None:
         os.setresgid(user_id, user_id, user_id)
         os.setresuid(user_id, user_id, user_id)
         _check(_libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), "dumpable")  # or the files in /proc/self would be root's
-    _check(_libc.unshare(NEW_REST), "unshare")
     _raise_loopback()
 
 

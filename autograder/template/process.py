@@ -2,12 +2,13 @@
 
 Started as `python -m autograder.template.process SOCKET PROGRAM MODULE[:FUNCTION]...` in a box: the numbers of two file descriptors
 (a socket, and the compiled filter of system calls), and what to import, and call. Each message on the socket is one request, a JSON
-object with descriptors: standard error, and a file with what to run. It answers with a process that is about to leave this
-world, goes on when told to, and answers with the first process of the new one, each by the process id it sees and a pidfd; later it
-tells how that ended. A third descriptor, where there is one, is the socket of a notebook's kernel (`autograder.template.shell`).
-It has one thread for life, since a fork copies no other; it holds no secret, since every fork has a copy of its memory; and it runs
-no code of a student's: that happens in the fork, behind the fence. Other messages name a function of the grader's, to be called
-with the text in their one descriptor before the next fork.
+object with descriptors: standard error, a file with what to run, and, for a notebook's kernel (`autograder.template.shell`), its
+socket. The answer is the first process of a new world, which waits until the grader has put it where it belongs, and once more when
+that has gone on, each time by the process id it sees and a pidfd; later comes how it ended. Other messages name a function of the
+grader's, to be called with the text in their one descriptor before the next fork.
+
+The template has one thread for life, since a fork copies no other; it holds no secret, since every fork has a copy of its memory;
+and it runs no code of a student's: that happens in the fork, behind the fence.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from autograder.template.nest import Fence, apart, enter, landlock_version
+from autograder.template.nest import Fence, enter, landlock_version, new_world, settle
+from autograder.template.pages import gather
 
 PR_SET_CHILD_SUBREAPER = 36
 LARGEST_REQUEST = 65536
@@ -82,7 +84,12 @@ def _warm_up(modules: list[str]) -> None:
         sys.modules["torch"].set_num_threads(1)
     del os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"]
     gc.enable()
+    _settle_memory()
+
+
+def _settle_memory() -> None:
     gc.freeze()  # a fork that collects garbage would otherwise copy every page
+    gather()
 
 
 @cache
@@ -98,7 +105,7 @@ def _train_once() -> None:
         optimizer.step()
     del weight, optimizer
     gc.collect()
-    gc.freeze()
+    _settle_memory()
 
 
 def _serve(link: socket.socket, program: bytes) -> bool:
@@ -130,7 +137,7 @@ def _call(function: str, content: int) -> None:
         text = file.read()
     module, name = function.split(":")
     getattr(importlib.import_module(module), name)(text)
-    gc.freeze()
+    _settle_memory()
 
 
 def _tell(link: socket.socket, what: str, process: int) -> None:
@@ -144,53 +151,45 @@ def _fork(link: socket.socket, request: Mapping[str, Any], descriptors: list[int
     """Return the id of a new process 1 of a world of its own, which never comes back here."""
     reader, writer = os.pipe()
     go, gate = os.pipe()
-    middle = os.fork()
-    if middle == 0:
-        # The one in the middle is still outside; it only opens the new world and makes its first process.
+    owner = os.getuid(), os.getgid()
+
+    def wait() -> None:
+        os.write(writer, b".")
+        if not os.read(go, 1):
+            raise OSError("the grader did not let it go on")
+
+    try:
+        process = new_world()
+    except OSError:
+        reason = traceback.format_exc()
+        process = os.fork()  # the request ends like a process that failed at once
+        if process == 0:
+            os.write(descriptors[0], reason.encode())
+            os._exit(125)
+    if process == 0:
         os.close(gate)
-
-        def wait() -> None:
-            os.write(writer, b".")
-            if not os.read(go, 1):
-                raise OSError("the grader did not let it go on")
-
-        try:
-            apart(request["user"], wait)
-            child = os.fork()
-            if child == 0:
-                _become(request, descriptors, program)
-            os.write(writer, str(child).encode())
-        except BaseException:
-            os.dup2(descriptors[0], 2)
-            traceback.print_exc()
-        finally:
-            os._exit(0)
+        _become(request, descriptors, program, lambda: settle(request["user"], *owner, wait))
     os.close(writer)
     os.close(go)
     if os.read(reader, 1):
-        _tell(link, "waiting", middle)
+        _tell(link, "waiting", process)
         if link.recv(LARGEST_REQUEST) == b"go":
             os.write(gate, b".")
     os.close(gate)
-    said = os.read(reader, 64)
     os.close(reader)
-    os.waitpid(middle, 0)
-    if not said:  # the message with the reason is on its way; the request ends like a process that failed at once
-        failed = os.fork()
-        if failed == 0:
-            os._exit(125)
-        return failed
-    return int(said)
+    return process
 
 
-def _become(request: Mapping[str, Any], descriptors: list[int], program: bytes) -> None:
+def _become(request: Mapping[str, Any], descriptors: list[int], program: bytes, settled: Callable[[], None]) -> None:
     """Be the kernel, or the program, of a request; ends the process."""
-    code = 1
+    code = 125
     try:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.dup2(descriptors[0], 1)
         os.dup2(descriptors[0], 2)
+        settled()
+        code = 1
         os.lseek(descriptors[1], 0, os.SEEK_SET)
         with os.fdopen(os.dup(descriptors[1]), "rb") as file:
             given = json.load(file)
