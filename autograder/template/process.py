@@ -26,7 +26,6 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 from autograder.template.nest import Fence, enter, landlock_version, new_world, settle
@@ -35,7 +34,8 @@ from autograder.template.pages import gather
 PR_SET_CHILD_SUBREAPER = 36
 LARGEST_REQUEST = 65536
 LINK_AT, LINK = 2, 3  # where the socket of a kernel is in a request, and which descriptor it becomes
-IDLE_S = 3.0
+LEISURE_S, IDLE_S = 0.2, 3.0  # when nobody has asked for anything for so long, there is time for something else
+BUSY_AFTER = 8  # requests; whoever asks so often will go on, and pages are gathered between two of them
 CONNECTION_FILE = "/tmp/kernel.json"
 KERNEL = "import ipykernel.kernelapp as k; app = k.IPKernelApp.instance(); app.initialize({words!r}); app.start()"
 
@@ -55,18 +55,20 @@ def main(link_number: int, program_number: int, preload: list[str]) -> None:
     if threads != 1:
         sys.exit(f"The template has {threads} threads after warming up; a fork would copy one of them and hang.")
     link.send(json.dumps({"ready": True, "landlock": landlock_version()}).encode())
-    idle_s: float | None = IDLE_S
+    leisure = [(LEISURE_S, gather), (IDLE_S, _train_once)]
+    served = 0
     while True:
         watched: list[Any] = [link, ended]
-        waiting = select.select(watched, [], [], idle_s)[0]
-        if not waiting:
-            idle_s = None
-            _train_once()  # nobody waits: now is the time for what only some notebooks need
+        waiting = select.select(watched, [], [], leisure[0][0] if leisure else None)[0]
+        if leisure and (not waiting or (served > BUSY_AFTER and leisure[0][1] is gather)):
+            leisure.pop(0)[1]()
         if ended in waiting:
             os.read(ended, 4096)
             _report_ends(link)
-        if link in waiting and not _serve(link, program):
-            return
+        if link in waiting:
+            served += 1
+            if not _serve(link, program):
+                return
 
 
 def _warm_up(modules: list[str]) -> None:
@@ -84,17 +86,14 @@ def _warm_up(modules: list[str]) -> None:
         sys.modules["torch"].set_num_threads(1)
     del os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"]
     gc.enable()
-    _settle_memory()
-
-
-def _settle_memory() -> None:
     gc.freeze()  # a fork that collects garbage would otherwise copy every page
-    gather()
 
 
-@cache
 def _train_once() -> None:
-    """Two steps of training: torch imports half of itself, which takes a second, when the first optimizer is made."""
+    """Two steps of training: torch imports half of itself, which takes a second, when the first optimizer is made.
+
+    Only some notebooks need it.
+    """
     torch: Any = sys.modules.get("torch")
     if torch is None:
         return
@@ -105,7 +104,8 @@ def _train_once() -> None:
         optimizer.step()
     del weight, optimizer
     gc.collect()
-    _settle_memory()
+    gc.freeze()
+    gather()
 
 
 def _serve(link: socket.socket, program: bytes) -> bool:
@@ -137,7 +137,7 @@ def _call(function: str, content: int) -> None:
         text = file.read()
     module, name = function.split(":")
     getattr(importlib.import_module(module), name)(text)
-    _settle_memory()
+    gc.freeze()
 
 
 def _tell(link: socket.socket, what: str, process: int) -> None:
