@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from autograder.probe.network import make
 from autograder.probe.run import run
 from autograder.trace.codec import dump_traces, load_scenarios
+from autograder.trace.network import Network
 from autograder.trace.parcel import pack
-from autograder.trace.scenario import Scenario, draw, recipes
+from autograder.trace.scenario import Recipe, Scenario, draw, leaves
 
 READY, ANSWER, FORESEE = (f"autograder.probe.serve:{name}" for name in ("ready", "answer", "foresee"))
 
@@ -47,9 +49,12 @@ def foresee(text: str) -> None:
     """
     for line in text.splitlines():
         for scenario in _scenarios(line):
-            for step in scenario.steps:
-                for recipe in recipes(step):
-                    draw(recipe)
+            given = tuple(vars(step) for step in scenario.steps)
+            for leaf in leaves(given):
+                if isinstance(leaf, Recipe):
+                    draw(leaf)
+                elif isinstance(leaf, Network):
+                    make(leaf)
 
 
 def answer(text: str, namespace: dict[str, Any]) -> bytes:
