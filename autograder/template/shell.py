@@ -115,9 +115,8 @@ class NotebookApp(IPKernelApp):
         shell: Any = self.kernel.shell
         shell.transform_cell = _remembering_the_last(shell.transform_cell)  # each cell is transformed twice, in a row
         shell.ask_exit = lambda: None  # `exit()` in a cell ends no notebook
-        self.kernel.shell_channel_thread = SimpleNamespace(
-            parent_thread=threading.main_thread()
-        )  # all that is asked of it
+        # All that is asked of it.
+        self.kernel.shell_channel_thread = SimpleNamespace(parent_thread=threading.main_thread())
         self.displayhook.get_execution_count = lambda: self.kernel.execution_count
 
 
@@ -223,7 +222,9 @@ class _Server:
             self.running = ""
         except BaseException as error:  # an interruption between two steps of IPython's own, or an answer that failed
             self.running = ""
-            reply = {"ename": type(error).__name__, "evalue": str(error)}
+            reply = {"ename": type(error).__name__}
+            with suppress(BaseException):  # its words may be a student's code
+                reply["evalue"] = str(error)
         return dict(json_clean({name: reply.get(name) for name in REPLY}))  # type: ignore[no-untyped-call]
 
     def _answer_to(self, function: str, text: str) -> dict[str, Any]:

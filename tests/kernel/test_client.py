@@ -129,6 +129,12 @@ def test_an_error_while_answering_is_given():
     assert (answer.status, answer.error.name, alive) == ("error", "KeyError", True)
 
 
+def test_an_error_that_cannot_be_worded_ends_no_kernel():
+    """Its words are code, too."""
+    answer, alive = question("class E(BaseException):\n    def __str__(self):\n        raise self\nraise E")
+    assert (answer.status, answer.error.name, answer.error.value, alive) == ("error", "E", "", True)
+
+
 def test_an_answer_that_no_message_can_carry_is_refused_before_asking():
     """A caller's mistake, hence an exception."""
     with pytest.raises(ValueError, match="64 MB"):
