@@ -34,6 +34,7 @@ from bench.submissions import LABS, SEED, Submission, class_of, kinds  # noqa: E
 
 SCRATCH = ROOT / "_build" / "bench"
 RESULTS, PAGE = ROOT / "bench" / "results.json", ROOT / "docs" / "benchmarks.md"
+SOAK = ROOT / "bench" / "soak.json"  # what bench/soak.py wrote in its last whole run
 PARTS = ("stock", "otter", "ours", "limit", "stages", "startup", "growth", "writer")
 
 
@@ -193,7 +194,8 @@ def show(results: dict[str, Any]) -> None:
 
 def write_page(results: dict[str, Any]) -> None:
     """Write the page of the docs and its figure."""
-    PAGE.write_text(page(results), encoding="utf-8")
+    soak = json.loads(SOAK.read_text(encoding="utf-8")) if SOAK.exists() else None
+    PAGE.write_text(page(results, soak), encoding="utf-8")
     figure.draw(results, PAGE.parent / IMAGE)
 
 

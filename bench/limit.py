@@ -23,12 +23,13 @@ import nbformat
 import numpy as np
 import torch
 
+from autograder.authoring.filling import filled
 from autograder.grading.course import find_course, load_course_lab
 from autograder.grading.grade import prepare
 from autograder.grading.judge import Judge
 from autograder.grading.run import Item, kernel_seed
 from autograder.probe.run import run
-from bench.submissions import SEED, Submission, class_of, filled
+from bench.submissions import SEED, Submission, class_of
 
 WARM_UP = 3  # submissions that run first and are not counted
 

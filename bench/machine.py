@@ -9,14 +9,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from autograder.sandbox.processors import processors
 from bench.meter import method
 
 PACKAGES = ("torch", "numpy", "nbgrader", "nbconvert", "ipykernel", "jupyter_client")
-
-
-def processors() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 def about() -> dict[str, Any]:

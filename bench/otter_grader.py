@@ -22,11 +22,12 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.authoring.filling import filled, grade_id
 from autograder.grading.course import load_lab
 from bench.asserts import SET_UP, cells_of
 from bench.meter import measured
 from bench.stock import AS_IT_COMES, ONE_THREAD, QUIET, with_asserts
-from bench.submissions import Submission, filled, grade_id, material
+from bench.submissions import Submission, material
 
 REQUIREMENTS = Path(__file__).with_name("otter-requirements.txt")
 VERSION = re.findall(r"^otter-grader==(.*)$", REQUIREMENTS.read_text(), flags=re.MULTILINE)[0]

@@ -16,9 +16,10 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.authoring.filling import filled
 from autograder.authoring.release import make_source
 from bench.meter import Cost, measured
-from bench.submissions import SEED, Submission, filled
+from bench.submissions import SEED, Submission
 
 AUTOGRADER = Path(sys.executable).parent / "autograder"
 SOME = 40  # submissions for the ways that use one worker

@@ -14,7 +14,7 @@ WIDTH = 130
 
 HEAD = """
 Written by `make bench` from [bench/results.json](../bench/results.json); do not edit. All of it was measured in one
-run, on one machine.
+run, on one machine; the long run at the end, where there is one, in another.
 """
 PIPELINE = """
 From the folder `submitted/` to recorded grades and feedback pages. Every process counts, and so does the start of
@@ -33,19 +33,21 @@ Each stage alone, one submission after the other. Cells and probe are those of t
 costs beyond them, and beyond a kernel that only starts and ends, is put down to messages.
 """
 GROWTH = """
-Lab 1 on this machine. Beside it stands what a simulation says for the same processors: the real scheduler
-(`grade_all` and `grade_many`) with simulated workers and a simulated clock, which replay the times that single
-submissions were measured to take (`bench/growth.py`).
+Lab 1 on this machine, which has all its processors also for one worker. Beside it stands what a simulation says
+for the same: the real scheduler (`grade_all` and `grade_many`) with simulated workers and a simulated clock, which
+replay the times that single submissions were measured to take in their kernels and at the judge (`bench/growth.py`).
 """
 SIMULATED = """
-**Simulated**, submissions per minute, with a processor for each worker and one for the process that records, which
-bounds the growth:
+**Simulated**, submissions per minute, on as many processors as workers, with two in flight in each. The one process
+that records works beside them, and bounds the growth in the end. (By itself the command begins half as many workers
+for a class of less than two hundred submissions for each: the start of a worker takes as long as some submissions.)
 """
 
 
-def page(results: Mapping[str, Any]) -> str:
-    """Return the text of the page."""
-    return "\n\n".join(["# How fast it grades", *_sections(results)]) + "\n"
+def page(results: Mapping[str, Any], soak: Mapping[str, Any] | None = None) -> str:
+    """Return the text of the page, with the section about a long run if there was one."""
+    sections = [*_sections(results), *(() if soak is None else _soak(soak))]
+    return "\n\n".join(["# How fast it grades", *sections]) + "\n"
 
 
 def _sections(results: Mapping[str, Any]) -> Iterator[str]:
@@ -88,6 +90,19 @@ def _sections(results: Mapping[str, Any]) -> Iterator[str]:
     if results.get("startup"):
         yield "## Waiting"
         yield tables.startup(results)
+
+
+def _soak(seen: Mapping[str, Any]) -> Iterator[str]:
+    yield "## A long run"
+    yield _text(
+        f"{shown(seen['students'])} submissions of lab 1 in one run of `autograder grade` as {seen['user']}, on "
+        f"{seen['date']} with {seen['machine']['processors']} processors; it took {shown(seen['wall_s'] / 60)} minutes. "
+        f"{shown(seen['looks'])} looks from outside met a kernel {shown(seen['kernels_seen'])} times, somewhere in its life; "
+        f"half of these times it had less than {shown(seen['kernel_median_mb'])} MB alone. Written by `make bench-soak` from "
+        "[bench/soak.json](../bench/soak.json)."
+    )
+    yield tables.goals(seen)
+    yield tables.soak(seen)
 
 
 def _remarks(results: Mapping[str, Any]) -> Iterator[str]:

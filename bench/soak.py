@@ -1,5 +1,7 @@
 """What piles up in a long run of 2,000 submissions: `python -m bench.soak [--students N] [--jobs N] [--at-once N]`.
 
+A whole run writes bench/soak.json and, from it, a section of docs/benchmarks.md; another one _build/bench/soak.json.
+
 A class is graded by the command itself, and everything that it started is looked at twice a second from outside: the largest memory
 of the grader and of each worker, what a kernel holds alone (its private pages, also those that it has copied from the template),
 descriptors, dead processes that nobody waited for, run folders. Told are the largest of each, and the first and the last fifth of
@@ -17,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,15 +29,20 @@ import psutil
 
 from autograder.grading.course import find_course
 from autograder.sandbox.bwrap import is_root
+from bench import tables
+from bench.__main__ import RESULTS, SCRATCH, SOAK, write_page
+from bench.machine import about
 from bench.meter import adopt_orphans
 from bench.ours import AUTOGRADER, ENVIRONMENT, OwnCourse
 from bench.submissions import LABS, SEED, class_of
-from bench.tables import table
 
 STUDENTS = 2000
 LOOK_S = 0.5
 FIFTH = 5
 GRADER_MB, KERNEL_MB = 500, 60  # the goals
+MORE = 5  # what a few looks more or less may see
+# What must not pile up: by its name in a part of the run.
+PILES = {"descriptors": "descriptors of a process", "dead": "dead processes at once", "folders": "run folders at once"}
 TEMPLATE = "autograder.template.process"
 
 
@@ -48,7 +55,7 @@ class Look:
     workers_mb: list[float] = field(default_factory=list)
     templates_mb: list[float] = field(default_factory=list)
     kernels_mb: list[float] = field(default_factory=list)
-    descriptors: list[int] = field(default_factory=list)  # of the grader and each worker
+    descriptors: list[int] = field(default_factory=list)  # of the grader, each worker and each template
     processes: int = 0
     dead: int = 0
     folders: int = 0
@@ -93,9 +100,9 @@ def measure(
         "kernel_median_mb": statistics.median(kernels) if kernels else 0.0,
         "dead_at_once": _largest(look.dead for look in looks),
         "folders_at_once": _largest(look.folders for look in looks),
-        "first_fifth": _part(looks, students, 1),
-        "last_fifth": _part(looks, students, FIFTH),
-        "left": {"processes": len(left), "folders": len(_folders() - before)},
+        "first_fifth": in_part(looks, students, 1),
+        "last_fifth": in_part(looks, students, FIFTH),
+        "left": {"processes": len(left), "folders": len(_abandoned(_folders() - before))},
     }
 
 
@@ -119,7 +126,9 @@ def _look(top: psutil.Process, own: OwnCourse, before: set[Path]) -> Look:
             look.templates_mb.append(_private_mb(template.pid))
             for first in template.children():
                 kernel = [first, *first.children(recursive=True)]
-                look.kernels_mb.append(sum(_private_mb(process.pid) for process in kernel))
+                held_mb = sum(_private_mb(process.pid) for process in kernel)
+                look.kernels_mb += [held_mb] * (held_mb > 0)  # nothing: it has just ended, or may not be looked at
+            look.descriptors.append(template.num_fds())
     for process in grader_and_workers:
         with suppress(psutil.Error):
             peak_mb = _peak_mb(process.pid)
@@ -135,7 +144,7 @@ def _below(process: psutil.Process, others: Sequence[psutil.Process]) -> bool:
     return not {parent.pid for parent in process.parents()}.isdisjoint(other.pid for other in others)
 
 
-def _part(looks: Sequence[Look], students: int, fifth: int) -> dict[str, float]:
+def in_part(looks: Sequence[Look], students: int, fifth: int) -> dict[str, float]:
     """Return the largest of everything in a part of the run."""
     part = [look for look in looks if (fifth - 1) * students <= FIFTH * look.reports <= fifth * students]
     return {
@@ -174,54 +183,64 @@ def _folders() -> set[Path]:
     return {path for pattern in ("*", "*/*") for path in top.glob(pattern) if path.is_dir()}
 
 
-def report(seen: dict[str, Any]) -> str:
-    """Return the result as Markdown tables."""
-    first, last = seen["first_fifth"], seen["last_fifth"]
-    words = {
-        "grader_mb": "grader, most memory (MB)",
-        "worker_mb": "worker, most memory (MB)",
-        "template_mb": "template, its own memory (MB)",
-        "kernel_mb": "kernel, its own memory, most (MB)",
-        "descriptors": "descriptors of a process, most",
-        "processes": "processes at once, most",
-        "dead": "dead processes at once, most",
-        "folders": "run folders at once, most",
-    }
-    rows = [[words[name], first[name], last[name]] for name in words]
-    told = [
-        ["submissions", seen["students"]],
-        ["reports", seen["reports"]],
-        ["seconds", seen["wall_s"]],
-        [f"grader, most memory (MB; goal: below {GRADER_MB})", seen["grader_mb"]],
-        [f"worker, most memory (MB; goal: below {GRADER_MB})", seen["worker_mb"]],
-        [f"kernel, its own memory, most (MB; goal: below {KERNEL_MB})", seen["kernel_mb"]],
-        ["kernel, its own memory, median of all looks (MB)", seen["kernel_median_mb"]],
-        ["left afterwards: processes", seen["left"]["processes"]],
-        ["left afterwards: run folders", seen["left"]["folders"]],
+def _abandoned(folders: Iterable[Path]) -> list[Path]:
+    """Return the folders that no process holds: another grader's, which runs beside this one, is held by its lock."""
+    held = set()
+    with suppress(OSError):
+        for line in Path("/proc/locks").read_text().splitlines():
+            held |= {int(word.rpartition(":")[2]) for word in line.split() if word.count(":") == 2}
+    found = []
+    for path in folders:
+        with suppress(OSError):
+            if path.stat().st_ino not in held:
+                found.append(path)
+    return found
+
+
+def goals(seen: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return each goal with what was seen; what does not pile up is the same in the first fifth of the run and in the last."""
+    first, last, left = seen["first_fifth"], seen["last_fifth"], seen["left"]
+    kernel_mb = seen["kernel_mb"] if seen["kernels_seen"] else None
+    rows: list[tuple[str, float | None, float]] = [
+        ("submissions without a report", seen["students"] - seen["reports"], 0),
+        ("MB of the grader at its peak", seen["grader_mb"], GRADER_MB),
+        ("MB of a worker at its peak", seen["worker_mb"], GRADER_MB),
+        ("MB that a kernel has alone, the largest seen", kernel_mb, KERNEL_MB),
+        *((f"more {word}, last fifth against first", last[name] - first[name], MORE) for name, word in PILES.items()),
+        ("processes left behind", left["processes"], 0),
+        ("run folders left behind", left["folders"], 0),
     ]
-    return "\n\n".join(
-        [
-            f"Run by {seen['user']}; {seen['looks']} looks, in which kernels were met {seen['kernels_seen']} times.",
-            table(("", "seen"), told),
-            table(("", "first fifth", "last fifth"), rows),
-        ]
-    )
+    return [
+        {
+            "what": what,
+            "goal": f"at most {most}",
+            "reached": reached,
+            "met": None if reached is None else reached <= most,
+        }
+        for what, reached, most in rows
+    ]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, and print tables, or JSON."""
+    """Measure, print tables, write JSON; a whole run is also put on the page of the benchmarks."""
     parser = argparse.ArgumentParser(prog="python -m bench.soak", description=str(__doc__).splitlines()[0])
     parser.add_argument("--lab", default=LABS["lab1"])
     parser.add_argument("--students", type=int, default=STUDENTS, metavar="N")
     parser.add_argument("--jobs", type=int, metavar="N")
     parser.add_argument("--at-once", type=int, metavar="N")
-    parser.add_argument("--json", action="store_true")
     given = parser.parse_args(argv)
     words = [] if given.jobs is None else ["--jobs", str(given.jobs)]
     words += [] if given.at_once is None else ["--at-once", str(given.at_once)]
     with tempfile.TemporaryDirectory(prefix="soak-") as scratch:
         seen = measure(find_course(), Path(scratch), given.lab, given.students, words)
-    print(json.dumps(seen, indent=1) if given.json else report(seen))
+    found = {"about": "Written by `make bench-soak`; see bench/soak.py.", **about(), **seen, "goals": goals(seen)}
+    whole = given.students == STUDENTS and given.lab == LABS["lab1"] and not words
+    out = SOAK if whole else SCRATCH / "soak.json"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    print(f"{tables.goals(found)}\n\n{tables.soak(found)}\n\n{out} was written.")
+    if whole:
+        write_page(json.loads(RESULTS.read_text(encoding="utf-8")))
     return 0
 
 

@@ -72,23 +72,25 @@ def _graded(lab: str, students: int) -> tuple[dict[str, Any], dict[str, Any]]:
 
     (loaded, judge), found = _opened(lab)
     own = {"graft_cpu_s": 0.0, "play_cpu_s": 0.0, "judge_cpu_s": 0.0, "text_cpu_s": 0.0}
-    walls_s, results = [], {}
+    play_walls_s, judge_walls_s, results = [], [], {}
     for path in sorted(Path.cwd().glob(f"submitted/*/{lab}/{lab}.ipynb"))[:students]:
         student, raw = path.parts[-3], path.read_bytes()
         began_s = time.perf_counter()
         marks = [time.process_time()]
         prepared = prepare(raw, loaded, judge)
         marks.append(time.process_time())
+        play_began_s = time.perf_counter()
         played = asyncio.run(playing(prepared.items, judge, Limits()))
+        play_walls_s.append(time.perf_counter() - play_began_s)
         marks.append(time.process_time())
         results[student] = graded = conclude(prepared, played, judge, student=student, sandboxed=True)
         marks.append(time.process_time())
         graded.report.text(), json.dumps(graded.notebook)
         marks.append(time.process_time())
-        walls_s.append(time.perf_counter() - began_s)
+        judge_walls_s.append(time.perf_counter() - began_s - play_walls_s[-1])
         for name, before_s, after_s in zip(own, marks, marks[1:], strict=False):
             own[name] += after_s - before_s
-    return {**found, **own, "walls_s": walls_s}, results
+    return {**found, **own, "play_walls_s": play_walls_s, "judge_walls_s": judge_walls_s}, results
 
 
 def _opened(lab: str) -> tuple[tuple[Any, Any], dict[str, Any]]:
@@ -141,7 +143,8 @@ def measure(
             "record": recorded["record_cpu_s"] / count,
         },
         "record_wall_s": recorded["record_wall_s"] / count,
-        "walls_s": full["walls_s"],
+        "play_walls_s": full["play_walls_s"],
+        "judge_walls_s": full["judge_walls_s"],  # with grafting before, and writing afterwards
     }
 
 

@@ -17,9 +17,10 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.authoring.filling import filled, grade_id
 from bench.asserts import SET_UP, cells_of
 from bench.meter import Cost, measured
-from bench.submissions import Submission, filled, grade_id, instructors, without_experiments
+from bench.submissions import Submission, instructors, without_experiments
 
 BIN = Path(sys.executable).parent
 CONFIG = """\

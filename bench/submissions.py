@@ -18,6 +18,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.authoring.filling import grade_id, is_answer
 from autograder.authoring.release import instructor_notebook
 from autograder.authoring.stubs import CODE_STUB
 from autograder.authoring.survey import variants_of
@@ -106,29 +107,11 @@ def instructors(course: Path, lab: str) -> NotebookNode:
     return notebook
 
 
-def filled(notebook: NotebookNode, cells: Mapping[str, str]) -> NotebookNode:
-    """Return a copy of a notebook with other text in the cells that are named."""
-    made = copy.deepcopy(notebook)
-    for cell in made.cells:
-        cell.source = cells.get(grade_id(cell), cell.source)
-    return made
-
-
 def without_experiments(notebook: NotebookNode) -> NotebookNode:
     """Return a copy without the cells that this course's grader skips (experiments of half a minute): nobody has to run them."""
     made = copy.deepcopy(notebook)
     made.cells = [cell for cell in made.cells if SKIP_TAG not in cell.metadata.get("tags", ())]
     return made
-
-
-def grade_id(cell: NotebookNode) -> str:
-    """Return a cell's name, or nothing."""
-    return str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
-
-
-def is_answer(cell: NotebookNode) -> bool:
-    """Tell whether students write in a cell."""
-    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
 
 
 def kinds(submissions: Sequence[Submission]) -> dict[str, int]:

@@ -25,6 +25,16 @@ WRITER = {
     "cpu_ms_of_a_submission": "CPU ms of a submission",
     "nbgrader_cpu_ms_of_a_submission": "CPU ms of a submission, by nbgrader's own two converters",
 }
+SOAK = {
+    "grader_mb": "MB of the grader",
+    "worker_mb": "MB of a worker",
+    "template_mb": "MB that a template has alone",
+    "kernel_mb": "MB that a kernel has alone",
+    "descriptors": "descriptors of a process",
+    "processes": "processes",
+    "dead": "dead processes that nobody has waited for yet",
+    "folders": "run folders",
+}
 NOT = "not measured"
 
 
@@ -47,7 +57,7 @@ def shown(cell: object) -> str:
 
 
 def goals(results: Mapping[str, Any]) -> str:
-    """Return the table of the goals."""
+    """Return the table of the goals, of the benchmarks or of a long run."""
     rows = [[goal["what"], goal["goal"], goal["reached"], goal["met"]] for goal in results["goals"]]
     return table(("", "goal", "reached", "met"), rows)
 
@@ -103,20 +113,23 @@ def stages(labs: Mapping[str, Any]) -> str:
 
 
 def growth(results: Mapping[str, Any]) -> str:
-    """Return the table of larger classes on this machine, measured, and simulated for the same processors."""
+    """Return the table of larger classes on this machine, measured, and beside it simulated for the same processors."""
     found = results["growth"]
-    guess = {(run["submissions"], run["workers"]): run["per_minute"] for run in found["same_machine"]}
+    like = ("submissions", "workers", "at_once")
+    guess = {tuple(run[name] for name in like): run["per_minute"] for run in found["same_machine"]}
     rows: list[list[object]] = [
         [
             str(run["submissions"]),
             run["workers"],
+            run["at_once"],
             run["wall_s"],
             run["per_minute"],
-            guess.get((run["submissions"], run["workers"])),
+            guess.get(tuple(run[name] for name in like)),
         ]
         for run in found["measured"]
     ]
-    return table(("submissions", "workers", "seconds", "per minute", "per minute, simulated"), rows)
+    head = ("submissions", "workers", "in flight in each", "seconds", "per minute", "per minute, simulated")
+    return table(head, rows)
 
 
 def simulated(results: Mapping[str, Any]) -> str:
@@ -139,6 +152,14 @@ def startup(results: Mapping[str, Any]) -> str:
         [f"first result of a class of {found['class']}, from the command", found["first_result_s"]],
     ]
     return table(("", "seconds"), rows)
+
+
+def soak(seen: Mapping[str, Any]) -> str:
+    """Return the table of a long run: the largest of everything in its first and in its last fifth."""
+    first, last = seen["first_fifth"], seen["last_fifth"]
+    return table(
+        ("the most at any look", "first fifth", "last fifth"), [[SOAK[name], first[name], last[name]] for name in SOAK]
+    )
 
 
 def writer(results: Mapping[str, Any]) -> str:

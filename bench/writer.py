@@ -26,6 +26,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.config.loader import PyFileConfigLoader
 
+from autograder.authoring.filling import is_answer
 from autograder.commands.grade_class import BATCH
 from autograder.grading.course import find_course
 from autograder.grading.grade import Graded
@@ -33,7 +34,7 @@ from autograder.grading.report import Report
 from autograder.plugins.handover import REPORT_KEY, handed_over
 from autograder.plugins.record import Recorder
 from bench.ours import OwnCourse
-from bench.submissions import LABS, Submission, class_of, is_answer
+from bench.submissions import LABS, Submission, class_of
 
 PATTERNS = 8  # submissions that are really graded; the others are these again, under other names
 STOCK = 8  # students that nbgrader's own converters record

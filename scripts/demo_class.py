@@ -16,6 +16,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.authoring.filling import filled, grade_id, is_answer
 from autograder.authoring.release import instructor_notebook
 from solutions.lab01_batch_norm.checks import LAB
 from solutions.lab01_batch_norm.variants import VARIANTS
@@ -59,7 +60,8 @@ FORGERY = """
 import IPython, json
 from IPython.display import display, publish_display_data
 import autograder.probe.serve as serve
-serve.answer = lambda *a: publish_display_data({serve.MIME: "passed", "text/plain": "4.0"})
+publish_display_data({"text/plain": "4.0"})
+serve.answer = lambda *a: b"passed"
 print(4.0)
 """
 
@@ -169,28 +171,9 @@ SEED_LOSES = checks_of("BatchNorm1d")
 def solved_notebook(release: NotebookNode, course: Path) -> NotebookNode:
     """Return the release with the lab's own solutions in the student's cells."""
     answers = nbformat.reads(instructor_notebook(course, LAB.name), as_version=4)
-    sources = {name(cell): cell.source for cell in answers.cells if is_solution(cell)}
+    sources = {grade_id(cell): cell.source for cell in answers.cells if is_answer(cell)}
     book = filled(release, sources)
     return filled(book, {"written-answer": ANSWER})
-
-
-def name(cell: NotebookNode) -> str:
-    """Return a cell's grade id, or nothing."""
-    return str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
-
-
-def is_solution(cell: NotebookNode) -> bool:
-    """Tell whether students write in a cell."""
-    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
-
-
-def filled(book: NotebookNode, sources: dict[str, str | None]) -> NotebookNode:
-    """Return a copy with other text in some cells; None deletes a cell."""
-    made = copy.deepcopy(book)
-    made.cells = [cell for cell in made.cells if sources.get(name(cell), "") is not None]
-    for cell in made.cells:
-        cell.source = sources.get(name(cell)) or cell.source
-    return made
 
 
 def edited(book: NotebookNode, change: Callable[[NotebookNode], Any]) -> NotebookNode:
@@ -229,7 +212,7 @@ def copied(book: NotebookNode, wanted: str) -> NotebookNode:
     """Return a copy in which one cell stands twice."""
 
     def change(made: NotebookNode) -> None:
-        place = next(i for i, cell in enumerate(made.cells) if name(cell) == wanted)
+        place = next(i for i, cell in enumerate(made.cells) if grade_id(cell) == wanted)
         made.cells.insert(place + 1, copy.deepcopy(made.cells[place]))
 
     return edited(book, change)

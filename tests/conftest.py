@@ -191,7 +191,7 @@ class Ran:
 def _run_cells(*sources: str, limits: Limits | None = None, ordinary: bool = False, rung: str = "warm") -> list[Ran]:
     order = {"cells": sources, "limits": asdict(limits or Limits(wall_cell_s=20, wall_notebook_s=60))}
     answer = run_elsewhere("one_kernel.py", {**order, "rung": rung}, ordinary=ordinary)
-    assert answer["left"] == [], "a run folder was left behind"
+    assert answer["left"] == [], "a box was left behind"
     assert answer["grader_mb"] < 600, "the grader's own memory was filled"
     return [Ran(**cell) for cell in answer["cells"]]
 

@@ -99,7 +99,7 @@ def differences(expected: Expected, given: Trace, looks_at: Callable[[str], bool
             yield Difference(step, "", "missing", "the run ended before this step")
             return
         got = given.observations[step]
-        failed = _failure(step, want.failure, got.failure)
+        failed = failed_otherwise(step, want.failure, got.failure)
         if failed is not None:
             yield failed
             return
@@ -118,7 +118,8 @@ def differences(expected: Expected, given: Trace, looks_at: Callable[[str], bool
                 yield Difference(step, address, *found)
 
 
-def _failure(step: int, want: Failure | None, got: Failure | None) -> Difference | None:
+def failed_otherwise(step: int, want: Failure | None, got: Failure | None) -> Difference | None:
+    """Return the difference between two failures of a step, or None where they count as the same."""
     if want is None and got is None:
         return None
     if want is None and got is not None:

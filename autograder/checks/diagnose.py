@@ -20,6 +20,7 @@ from autograder.trace.trace import Failure, Observation, Trace
 FAMILY = re.compile(r"(batch|layer|group|instance|rms|weight)_norm")
 Traces = Mapping[str, Sequence[Trace]]  # by the name of the check, one for each scenario
 Show = Callable[[Mistake, Check, int], Trace]  # what a mistake does in one scenario of a check
+Shown = Callable[[Check, int], int]  # how many mistakes have been run in one scenario of a check
 
 
 class Known(Protocol):
@@ -44,11 +45,13 @@ def diagnose(
     given: Traces,
     mistakes: Sequence[Mistake],
     show: Show,
+    shown: Shown = lambda *_: 0,
 ) -> Mistake | None:
     """Return the mistake that a submission shows in a failing check, or None.
 
     `exercise` are all checks of the exercise that were run. `show` runs a mistake, so it is asked as little as possible: first
-    about a scenario in which the submission is wrong, where nearly every mistake drops out.
+    about a scenario in which the submission is wrong, where nearly every mistake drops out, and which of those it has been asked
+    about already, as `shown` tells.
     """
     wrong = wrong_places(check, expected[check.name], given[check.name])
 
@@ -60,7 +63,7 @@ def diagnose(
         return is_wrong(check, expected[check.name][place], show(mistake, check, place))
 
     counts = {other.name: len(given[other.name]) for other in exercise}
-    return choose(check, exercise, counts, wrong, mistakes, fits, errs)
+    return choose(check, exercise, counts, wrong, mistakes, fits, errs, lambda place: shown(check, place))
 
 
 def choose(
@@ -71,16 +74,21 @@ def choose(
     known: Sequence[K],
     fits: Callable[[K, Check, int], bool],
     errs: Callable[[K, int], bool],
+    shown: Callable[[int], int] = lambda _: 0,
 ) -> K | None:
     """Return the one of the known mistakes that a submission shows, or None: the rule of this module, whatever a mistake is.
 
     `counts` tells how many scenarios each check of the exercise has, `wrong` in which of this check's the submission is wrong.
     `fits` tells whether the submission shows what a mistake shows in one scenario of a check, `errs` whether the mistake itself
-    differs from the reference in one of this check's.
+    differs from the reference in one of this check's. `shown` tells how many of the known have been asked about in a scenario; it
+    changes the order of the questions and not the answer.
     """
     if not wrong:
         return None
-    order = [*wrong, *(i for i in range(counts[check.name]) if i not in wrong)]
+    order = [*sorted(wrong, key=shown, reverse=True), *(i for i in range(counts[check.name]) if i not in wrong)]
+    best = max(order, key=shown)
+    if shown(best) > shown(order[0]):  # where the submission is right, those that are wrong drop out
+        order = [best, *(i for i in order if i != best)]
 
     def fits_all(entry: K, other: Check) -> bool:
         return all(fits(entry, other, i) for i in range(counts[other.name]))

@@ -36,6 +36,9 @@ class Signs(Generic[K]):
     wrong: Mapping[str, Sequence[frozenset[Spot]]]
     errs: Callable[[K, Check, int], frozenset[Spot]]
     fits: Callable[[K, Check, int, Spot], bool]
+    shown: Callable[[Check, int], int] = lambda *_: (
+        0
+    )  # how many mistakes have been run in a scenario: asking again is cheap
 
 
 def candidates(check: Check, exercise: Sequence[Check], known: Sequence[K], signs: Signs[K]) -> list[tuple[K, K]]:
@@ -91,6 +94,8 @@ class _View(Generic[K]):
         self.bits = {spot: 1 << number for number, spot in enumerate(self.spots)}
         self.evidence = sum(bit for (_, spot), bit in self.bits.items() if spot == EVIDENCE)
         self.places = [sum(self.bits[place, spot] for spot in spots) for place, spots in enumerate(self.wrong)]
+        # First where mistakes have been run, then where the submission is right: a mistake that is wrong there is done with.
+        self.order = sorted(range(len(self.wrong)), key=lambda i: (-signs.shown(check, i), len(self.wrong[i])))
         self._errs: dict[int, int | None] = {}
         self._whole: dict[tuple[int, int], bool] = {}
 
@@ -99,8 +104,8 @@ class _View(Generic[K]):
         key = id(entry)
         if key not in self._errs:
             mask: int | None = 0
-            # First where the submission is right, since a mistake that is wrong there is done with.
-            for place, wrong in sorted(enumerate(self.wrong), key=lambda pair: len(pair[1])):
+            for place in self.order:
+                wrong = self.wrong[place]
                 spots = _seen(self.signs.errs(entry, self.check, place), wrong)
                 if not spots <= wrong:
                     mask = None

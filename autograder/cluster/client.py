@@ -6,7 +6,6 @@ sandbox, is named, and nothing is graded.
 
 from __future__ import annotations
 
-import os
 import uuid
 import warnings
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from autograder.cluster.executor import ClusterExecutor
 from autograder.cluster.fitness import Wanted
 from autograder.cluster.plugin import GraderPlugin, about
 from autograder.errors import ClusterError
+from autograder.sandbox.processors import processors
 
 CONNECT_S = 15.0
 JOIN_S = 120.0
@@ -41,12 +41,15 @@ class Cluster:
             ClusterError: the scheduler cannot be reached, or no worker comes.
         """
         with self._connected() as client:
-            hosts = {worker.rpartition(":")[0]: count for worker, count in client.run(_processors).items()}
+            hosts = {worker.rpartition(":")[0]: count for worker, count in client.run(processors).items()}
             return sum(client.nthreads().values()), sum(hosts.values())
 
     @contextmanager
-    def opened(self, wanted: Wanted) -> Iterator[ClusterExecutor]:
+    def opened(self, wanted: Wanted, at_first: int | None = None) -> Iterator[ClusterExecutor]:
         """Give an executor whose graders live as long as the block.
+
+        `at_first`, for workers that share one machine, is on how many of them graders begin before there is a first result: each
+        begins two processes that import torch, and more than the machine can do at once would make the first result late.
 
         Raises:
             ClusterError: the scheduler cannot be reached, no worker comes, or one of them must not grade; it is named.
@@ -54,8 +57,8 @@ class Cluster:
         run = f"autograder-{uuid.uuid4().hex[:12]}"
         with self._connected() as client:
             try:
-                _start_graders(client, run, wanted)
-                executor = ClusterExecutor(client, run)
+                ready = _start_graders(client, run, wanted, at_first)
+                executor = ClusterExecutor(client, run, first=ready)
                 try:
                     yield executor
                 finally:
@@ -91,24 +94,23 @@ class Cluster:
                 client.close(timeout=CONNECT_S)
 
 
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _start_graders(client: Client, run: str, wanted: Wanted) -> None:
-    """Start graders on every worker; ClusterError unless all of them are fit."""
+def _start_graders(client: Client, run: str, wanted: Wanted, at_first: int | None) -> tuple[str, ...]:
+    """Start graders and return the addresses of the workers that have some; ClusterError unless all of them are fit."""
     try:
-        client.register_plugin(GraderPlugin(wanted), name=run)
+        client.register_plugin(GraderPlugin(wanted, at_first), name=run)
     except Exception as error:  # whatever a worker without our package says
         raise ClusterError(
             f"The workers cannot start graders ({error!r}). Install this course on each, as deploy/dask/README.md says."
         ) from error
+    ready: list[str] = []
     troubles: dict[str, str] = {}
     for worker, said in client.run(about, run, on_error="return").items():
         if isinstance(said, BaseException):
             troubles[worker] = f"it cannot start graders: {said}"
         else:
+            ready += [worker] * bool(said)
             troubles |= {f"{one.host} ({worker})": one.trouble for one in said if one.trouble}
     if troubles:
         named = "\n".join(f"  {worker}: {trouble}" for worker, trouble in sorted(troubles.items()))
         raise ClusterError(f"Nothing was graded, because these workers must not grade:\n{named}")
+    return tuple(ready)

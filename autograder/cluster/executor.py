@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -32,8 +32,9 @@ class BrokenCluster(BrokenExecutor):
 class ClusterExecutor(Executor):
     """Runs calls in the graders of one run; made by `Cluster.opened`."""
 
-    def __init__(self, client: Client, run: str, deserted_s: float = DESERTED_S) -> None:
+    def __init__(self, client: Client, run: str, deserted_s: float = DESERTED_S, first: Sequence[str] = ()) -> None:
         self._client, self._run = client, run
+        self._first = list(first)  # the workers that are asked until there is a first answer; the others are not ready
         self._dask = client.get_executor(pure=False, retries=0)
         self._deserted_s = deserted_s
         self._open: set[Future[Any]] = set()
@@ -53,7 +54,8 @@ class ClusterExecutor(Executor):
         if self._closed.is_set():
             raise RuntimeError("the cluster is closed")
         outer: Future[T] = Future()
-        inner = self._dask.submit(in_a_grader, self._run, pickle.dumps((call, args, words)))
+        where = {"workers": self._first, "allow_other_workers": True} if self._first else {}
+        inner = self._dask.submit(in_a_grader, self._run, pickle.dumps((call, args, words)), **where)
         self._open.add(outer)
 
         def ended(done: Future[T]) -> None:
@@ -81,6 +83,7 @@ class ClusterExecutor(Executor):
             )
             _end(outer, self._broken)
             return
+        self._first = []
         error = inner.exception()
         if error is None:
             well, value = pickle.loads(inner.result())

@@ -102,19 +102,19 @@ class Grader:
 
 
 class Graders:
-    """As many as the worker has threads."""
+    """As many as the worker has threads; they begin at once, or each when it is needed."""
 
-    def __init__(self, count: int, wanted: Wanted) -> None:
+    def __init__(self, count: int, wanted: Wanted, *, at_once: bool = True) -> None:
         self._wanted = wanted
-        self._all = {number: Grader(wanted) for number in range(count)}
+        self._all = {number: Grader(wanted) for number in range(count if at_once else 0)}
         self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
-        for number in self._all:
+        for number in range(count):
             self._free.put(number)
         self._closed = False
 
     def about(self) -> list[About]:
-        """Return what each says of itself; one that is gone has that as its trouble."""
-        return [self._about(grader) for grader in self._all.values()]
+        """Return what each that has begun says of itself; one that is gone has that as its trouble."""
+        return [self._about(grader) for grader in list(self._all.values())]
 
     def _about(self, grader: Grader) -> About:
         try:
@@ -123,18 +123,22 @@ class Graders:
             return About(socket.gethostname(), trouble=str(error))
 
     def ask(self, asked: bytes) -> bytes:
-        """Have a free grader answer; one that ended before is replaced first."""
+        """Have a free grader answer; one that ended before is replaced first, and one that has not begun begins."""
         number = self._free.get()
         try:
-            if not self._all[number].alive and not self._closed:
-                self._all[number].close()
-                self._all[number] = Grader(self._wanted)
-            return self._all[number].ask(asked)
+            grader = self._all.get(number)
+            if (grader is None or not grader.alive) and not self._closed:
+                if grader is not None:
+                    grader.close()
+                grader = self._all[number] = Grader(self._wanted)
+            if grader is None:
+                raise ClusterError(f"The graders on {socket.gethostname()} have ended.")
+            return grader.ask(asked)
         finally:
             self._free.put(number)
 
     def close(self) -> None:
         """End all of them."""
         self._closed = True
-        for grader in self._all.values():
+        for grader in list(self._all.values()):
             grader.close()

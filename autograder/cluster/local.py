@@ -26,8 +26,11 @@ SETTINGS = {
 
 
 @contextmanager
-def local_cluster(workers: int, wanted: Wanted) -> Iterator[ClusterExecutor]:
-    """Give an executor on so many workers of this machine, with keys that are made for this run and never written."""
+def local_cluster(workers: int, wanted: Wanted, at_first: int = 1) -> Iterator[ClusterExecutor]:
+    """Give an executor on so many workers of this machine, with keys that are made for this run and never written.
+
+    On `at_first` of them graders begin before there is a result.
+    """
     with dask.config.set(SETTINGS):
         security = Security.temporary()
         try:
@@ -44,7 +47,7 @@ def local_cluster(workers: int, wanted: Wanted) -> Iterator[ClusterExecutor]:
                 )
         except (OSError, RuntimeError, TimeoutError) as error:
             raise ClusterError(f"No cluster could be started on this machine: {error}.") from error
-        with local, Cluster(local.scheduler_address, security).opened(wanted) as executor:
+        with local, Cluster(local.scheduler_address, security).opened(wanted, at_first) as executor:
             yield executor
 
 

@@ -18,13 +18,17 @@ from autograder.errors import ClusterError
 class GraderPlugin(WorkerPlugin):  # type: ignore[misc, unused-ignore]
     """Starts the graders when a worker gets the plugin, also one that joins later; ends them when the run is over."""
 
-    def __init__(self, wanted: Wanted) -> None:
-        self.wanted = wanted
+    def __init__(self, wanted: Wanted, at_first: int | None = None) -> None:
+        self.wanted, self.at_first = wanted, at_first
         self.graders: Graders | None = None
 
     def setup(self, worker: Any) -> None:
-        """Start a grader for each thread of the worker; they get ready while it goes on."""
-        self.graders = Graders(worker.state.nthreads, self.wanted)
+        """Start a grader for each thread of the worker; they get ready while it goes on.
+
+        In a cluster that was made for this run, whose workers are numbered, only the first `at_first` do not wait to be asked.
+        """
+        waits = self.at_first is not None and isinstance(worker.name, int) and worker.name >= self.at_first
+        self.graders = Graders(worker.state.nthreads, self.wanted, at_once=not waits)
 
     async def teardown(self, worker: Any) -> None:
         """End them, with whatever they do."""

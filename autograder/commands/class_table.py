@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from autograder.plugins.record import Recorder
 
 
+NAMED = 5  # of many students whom one trouble kept from a grade
+
+
 @dataclass(frozen=True)
 class Row:
     """What the table keeps of a report: of ten thousand students, the reports themselves would fill the memory."""
@@ -97,6 +100,21 @@ def print_class(
     console.print(Text(f"\nreports   {course / 'reports' / given.lab}\nfeedback  {recorder.feedback_root()}"))
     if given.no_sandbox:
         console.print("Graded WITHOUT a sandbox: student code could do anything; every report says so.")
+
+
+def not_graded(troubles: Mapping[str, str]) -> list[str]:
+    """Return a line for each trouble, with whom it kept from a grade: a broken lab is one trouble, not one for each submission."""
+    held: dict[str, list[str]] = {}
+    for student, trouble in troubles.items():
+        held.setdefault(trouble, []).append(student)
+    return [f"not graded: {_who(students)}: {trouble}" for trouble, students in held.items()]
+
+
+def _who(students: Sequence[str]) -> str:
+    if len(students) == 1:
+        return students[0]
+    more = f" and {len(students) - NAMED} more" if len(students) > NAMED else ""
+    return f"{len(students)} submissions ({', '.join(students[:NAMED])}{more})"
 
 
 class _Rate(ProgressColumn):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import os
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -20,18 +19,23 @@ from autograder.errors import UsageError
 if TYPE_CHECKING:
     from autograder.grading.pool import Crew
 
-AT_ONCE = 2
-"""Notebooks that a worker plays at a time: while one is judged, another one computes."""
-
 FILES = {"tls_ca": "--tls-ca", "tls_cert": "--tls-cert", "tls_key": "--tls-key"}
 
 
 def add_executor(parser: argparse.ArgumentParser) -> None:
     """Add the options that say where submissions are graded, and how many at a time."""
     group = parser.add_argument_group("where submissions are graded")
-    group.add_argument("--jobs", type=int, metavar="N", help="workers on this machine (the number of processors)")
     group.add_argument(
-        "--at-once", type=int, metavar="N", default=AT_ONCE, help="notebooks at a time in each worker (%(default)d)"
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="workers on this machine (half as many as processors; as many for a large class)",
+    )
+    group.add_argument(
+        "--at-once",
+        type=int,
+        metavar="N",
+        help="notebooks at a time in each worker (2 or 3, by the processors for each)",
     )
     group.add_argument(
         "--executor",
@@ -59,13 +63,12 @@ def crew_of(given: argparse.Namespace, count: int) -> Crew:
     """
     _check(given)
     from autograder.grading.pool import Crew
+    from autograder.sandbox.processors import processors
 
-    workers = processors = os.cpu_count() or 1
-    if given.jobs is not None:
-        workers = given.jobs
+    workers, there = given.jobs, processors()
     if given.scheduler is not None and count:
-        workers, processors = _far(given).size()
-    return Crew.of(max(1, min(workers, count)), given.at_once, processors)
+        workers, there = _far(given).size()
+    return Crew.fitting(count, there, workers, given.at_once)
 
 
 @contextmanager
@@ -89,7 +92,7 @@ def opened(given: argparse.Namespace, course: Path, crew: Crew) -> Iterator[Exec
     if given.scheduler is None:
         from autograder.cluster.local import local_cluster
 
-        with local_cluster(crew.workers, needs) as here:
+        with local_cluster(crew.workers, needs, crew.at_first) as here:
             yield here
         return
     with _far(given).opened(needs) as there:

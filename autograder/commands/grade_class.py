@@ -3,8 +3,9 @@
 Workers grade, this process records: gradebook, autograded/ and feedback/ through nbgrader, one JSON report per student in
 reports/<lab>/. Nothing that a submission holds stops the others; a failure of our own is named, and is no grade.
 
-This process imports no torch. The gradebook is made, and knows the lab as it is now, before any worker begins: nbgrader makes the
-release anew for that, and a worker must not read it meanwhile. No worker ever opens the gradebook.
+This process imports no torch. The gradebook is made, and knows the lab as it is now, before any worker gets work: nbgrader makes
+the release anew for that, and a worker must not read it meanwhile; what workers import, they import meanwhile (`ahead`). No worker
+ever opens the gradebook.
 """
 
 from __future__ import annotations
@@ -13,22 +14,24 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from autograder.commands.class_table import Row, print_class, progress_bar, summary
+from autograder.commands.ahead import Opens, ahead
+from autograder.commands.class_table import Row, not_graded, print_class, progress_bar, summary
 from autograder.commands.executors import crew_of, opened
-from autograder.commands.ledger import Entry, Ledger, read_ledger
+from autograder.commands.ledger import Entry, Ledger, graded_before, read_ledger
 from autograder.commands.limits import limits_of
 from autograder.commands.submitted import submitted
 from autograder.errors import AutograderError, UsageError
 from autograder.grading.importing import importing
 from autograder.grading.place import find_course, known_lab
-from autograder.grading.pool import Work, grade_all
+from autograder.grading.pool import Crew, Work, grade_all
 from autograder.grading.reading import notebook_in
 from autograder.grading.report import Graded, Report
 from autograder.grading.submission import UnreadableSubmission, read_file
@@ -46,10 +49,21 @@ def run(given: argparse.Namespace) -> int:
     lab = known_lab(course, given.lab)
     folders = _chosen(given, course)
     limits_of(given)  # words that are off are refused before anything is written
-    crew_of(given, len(folders))
+    crew = crew_of(given, len(folders))
     if not given.no_sandbox and given.scheduler is None:
         bwrap.programs()  # SandboxUnavailable now rather than once for every submission
+    open_crew: Opens = partial(opened, given, course)
+    new = given.again or given.student or not graded_before(course, lab).issuperset(folders)
+    if new and given.executor == "processes":  # a cluster asks for the lab's version at once
+        with ahead(open_crew, crew) as open_ahead:
+            return _run(given, course, folders, open_ahead, crew)
+    return _run(given, course, folders, open_crew, None)
 
+
+def _run(
+    given: argparse.Namespace, course: Path, folders: Mapping[str, Path], open_crew: Opens, begun: Crew | None
+) -> int:
+    lab = given.lab
     with importing():
         from autograder.plugins.record import Recorder
     recorder = Recorder(course, lab)
@@ -66,7 +80,7 @@ def run(given: argparse.Namespace) -> int:
 
     kept = _kept(given, course, recorder, ledger, map(work_of, folders))
     left = [student for student in folders if student not in kept]
-    crew = crew_of(given, len(left))
+    crew = begun or crew_of(given, len(left))
     console = Console(stderr=given.json, soft_wrap=False)
     rows: dict[str, Row] = dict(kept)
     troubles: dict[str, str] = {}
@@ -85,9 +99,9 @@ def run(given: argparse.Namespace) -> int:
         ledger.save()
     with progress_bar(console) as progress:
         bar = progress.add_task(lab, total=len(left))
-        for result in grade_all(left, work_of, lambda crew: opened(given, course, crew), crew):
+        for result in grade_all(left, work_of, open_crew, crew):
             if result.graded is not None and result.report is not None:
-                _save(course, result.report)
+                _save(course, result.report, result.text)
                 rows[result.student] = Row.of(result.report)
                 waiting[result.student] = result.graded
             else:
@@ -107,8 +121,8 @@ def run(given: argparse.Namespace) -> int:
             console.print(
                 f"{len(kept)} of them unchanged since they were graded, and not run again; --again grades them anew."
             )
-    for student, trouble in troubles.items():
-        print(f"not graded: {student}: {trouble}", file=sys.stderr)
+    for line in not_graded(troubles):
+        print(line, file=sys.stderr)
     return 3 if troubles else 0
 
 
@@ -150,10 +164,10 @@ def _kept(
     return kept
 
 
-def _save(course: Path, report: Report) -> None:
+def _save(course: Path, report: Report, text: str) -> None:
     path = _report_path(course, report.lab, report.student)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(report.text(), encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
 
 
 def _report_path(course: Path, lab: str, student: str) -> Path:

@@ -65,11 +65,24 @@ class Ledger:
 
 def read_ledger(course: Path, lab: str) -> Ledger:
     """Return the ledger of a lab; an empty one where there is none, or none that can be read."""
-    ledger = Ledger(course / "reports" / f"{lab}.ledger.json", version_of(course, lab))
+    path = _path(course, lab)
+    entries, open_seed = _read(path)
+    return Ledger(path, version_of(course, lab), entries, open_seed)
+
+
+def graded_before(course: Path, lab: str) -> frozenset[str]:
+    """Return the students who stand in the ledger of a lab, whether or not what they handed in is still the same."""
+    return frozenset(_read(_path(course, lab))[0])
+
+
+def _path(course: Path, lab: str) -> Path:
+    return course / "reports" / f"{lab}.ledger.json"
+
+
+def _read(path: Path) -> tuple[dict[str, Entry], int | None]:
     try:
-        found = json.loads(ledger.path.read_text(encoding="utf-8"))
-        ledger.entries = {str(student): Entry(**entry) for student, entry in found["entries"].items()}
-        ledger.open_seed = found["open_seed"]
+        found = json.loads(path.read_text(encoding="utf-8"))
+        entries = {str(student): Entry(**entry) for student, entry in found["entries"].items()}
+        return entries, found["open_seed"]
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        ledger.entries, ledger.open_seed = {}, None
-    return ledger
+        return {}, None

@@ -126,7 +126,7 @@ def _judged(
     for check in asked:
         traces = played.traces.get(check.name)
         result = judge.verdict(check, traces, played.reasons.get(check.name, ""))
-        if traces and all(_undefined(trace, check.exercise) for trace in traces):
+        if traces and not result.passed and all(_undefined(trace, check.exercise) for trace in traces):
             same = {other.name for other in asked if other.exercise == check.exercise}
             why = _why_undefined(check, same, items, played) or "the submission does not define it"
             result = replace(result, message=f"{check.exercise} is not defined: {why}", code=None)

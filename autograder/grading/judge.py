@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from types import CodeType
 
 from autograder.checks import render
+from autograder.checks.at_once import Wanted, wanted
 from autograder.checks.check import Check, Draw, Lab, Mistake
 from autograder.checks.compare import Difference, Expected, differences
 from autograder.checks.compose import choose_composed
@@ -23,6 +24,7 @@ from autograder.errors import CourseError
 from autograder.grading.report import CheckResult, Diagnosis
 from autograder.probe.run import run
 from autograder.trace.codec import dump_scenarios
+from autograder.trace.reply import Reply, Words
 from autograder.trace.scenario import Dtype, Scenario, in_dtype
 from autograder.trace.trace import Trace
 
@@ -39,7 +41,9 @@ class Judge:
         self._questions: dict[str, str] = {}
         self._expected: dict[str, tuple[Expected, ...]] = {}
         self._mistaken: dict[tuple[str, str, int], Trace] = {}
+        self._shown: Counter[tuple[str, int]] = Counter()
         self._wrong: dict[tuple[str, str, int], frozenset[Spot]] = {}
+        self._wanted = lru_cache(maxsize=1024)(self._wanted_of)
         self._by_id = {mistake.id: mistake for mistake in lab.mistakes}
 
     def scenarios(self, check: Check) -> tuple[Scenario, ...]:
@@ -89,12 +93,19 @@ class Judge:
         if key not in self._mistaken:
             names = namespace(mistake.source, mistake.id)
             self._mistaken[key] = run([self.scenarios(check)[place]], names)[0]
+            self._shown[check.name, place] += 1
         return self._mistaken[key]
+
+    def shown(self, check: Check, place: int) -> int:
+        """Return how many mistakes have been run in one scenario of a check."""
+        return self._shown[check.name, place]
 
     def verdict(self, check: Check, traces: Sequence[Trace] | None, reason: str = "") -> CheckResult:
         """Return the result of a check, without a diagnosis; without traces it fails for the given reason."""
         if traces is None or len(traces) != len(self.scenarios(check)):
             return _failed(check, reason or "the kernel's reply could not be read")
+        if isinstance(traces, Reply) and self._is_plainly_met(check, traces):
+            return _passed(check)
         offence = _offence(check, traces)
         if offence is not None:
             return _failed(check, *offence)
@@ -104,7 +115,7 @@ class Judge:
             if found is not None:
                 wrong.append((scenario, found))
         if not wrong:
-            return CheckResult(check.name, check.exercise, check.title, check.points, check.points, True, "passed")
+            return _passed(check)
         scenario, found = min(wrong, key=lambda pair: pair[0].size)
         if check.secret:
             found = Difference(found.step, found.address, found.kind, _without_answer(found))
@@ -112,6 +123,14 @@ class Judge:
         if len(wrong) > 1:
             message += f" ({len(wrong)} of {len(traces)} scenarios differ; this is the smallest)"
         return _failed(check, message, code=render.code(scenario, found))
+
+    def _is_plainly_met(self, check: Check, reply: Reply) -> bool:
+        asked = self._wanted(check.name, reply.words)
+        return asked is not None and all(each.is_met(reply) for each in asked)
+
+    def _wanted_of(self, name: str, words: Words) -> tuple[Wanted, ...] | None:
+        check = self.lab.check(name)
+        return wanted(check, self.expected(check), words)
 
     def diagnosis(self, check: Check, given: Traces) -> Diagnosis | None:
         """Return the named mistake that the traces of a failing check show, or None: the first of `diagnoses`."""
@@ -127,7 +146,7 @@ class Judge:
             return ()
         exercise = [other for other in self.lab.checks if other.exercise == check.exercise and other.name in given]
         expected = {other.name: self.expected(other) for other in exercise}
-        found = diagnose(check, exercise, expected, given, self.lab.mistakes, self.mistaken)
+        found = diagnose(check, exercise, expected, given, self.lab.mistakes, self.mistaken, self.shown)
         fruitless = Counter() if fruitless is None else fruitless
         named: tuple[Mistake, ...] = (found,) if found is not None else ()
         if not named and fruitless[check.exercise] < PATIENCE:
@@ -173,6 +192,7 @@ class Judge:
             {name: wrong(name) for name in given},
             self._errs,
             lambda mistake, check, place, spot: fits(mistake.id, check.name, place, spot),
+            self.shown,
         )
 
     def _errs(self, mistake: Mistake, check: Check, place: int) -> frozenset[Spot]:
@@ -211,6 +231,10 @@ def _offence(check: Check, traces: Sequence[Trace]) -> tuple[str, tuple[str, ...
 
 def _derives(classes: tuple[str, ...]) -> list[str]:
     return ["derives from " + ", ".join(classes)] if classes else []
+
+
+def _passed(check: Check) -> CheckResult:
+    return CheckResult(check.name, check.exercise, check.title, check.points, check.points, True, "passed")
 
 
 def _failed(check: Check, message: str, evidence: tuple[str, ...] = (), code: str | None = None) -> CheckResult:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 # solution: code the student writes; answer: text the student writes, graded by hand;
 # check: a cell that is worth points and whose text never runs; given: everything else of ours.
 Role = Literal["solution", "answer", "check", "given"]
+
+MAX_KEPT = 8192  # characters of a cell whose plain text is kept for the next submission
 
 
 @dataclass(frozen=True)
@@ -85,8 +88,15 @@ def steady(slots: Sequence[Slot], visited: Sequence[int]) -> set[int]:
 
 def text_of(cell: NotebookNode) -> tuple[str, str]:
     """A cell's type and its text, blind to line ends and to blanks at the end of a line."""
-    lines = cell.source.replace("\r\n", "\n").strip().split("\n")
-    return str(cell.cell_type), "\n".join(line.rstrip() for line in lines)
+    # Most cells of a class are our own, word for word; what is long is one student's, and not kept.
+    plain = _plain if len(cell.source) <= MAX_KEPT else _plain.__wrapped__
+    return str(cell.cell_type), plain(cell.source)
+
+
+@lru_cache(maxsize=2048)
+def _plain(source: str) -> str:
+    lines = source.replace("\r\n", "\n").strip().split("\n")
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def same(one: NotebookNode, other: NotebookNode) -> bool:

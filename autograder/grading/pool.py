@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import multiprocessing
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import AbstractContextManager
@@ -28,7 +30,11 @@ if TYPE_CHECKING:
 __all__ = ["Crew", "Done", "Work", "grade_all", "grade_many", "processes"]
 
 LARGEST_BUNDLE = 8
+ENOUGH = 200  # submissions for each worker: then a further one is worth its start, two processes that import torch
+MORE_THAN_ONE, AT_MOST = 2, 3  # notebooks that a worker plays at once: while one is judged, others compute
+IN_FLIGHT = 1.5  # notebooks for each processor
 AHEAD = 2  # bundles that wait, for each worker, so that none of them is ever idle
+LOSSES = 2  # workers that one submission ended while nothing else was to be done; then it is its doing
 BREAKS = 2  # pools that broke before they gave anything; then it is not a submission's doing
 
 
@@ -39,11 +45,31 @@ class Crew:
     workers: int = 1
     at_once: int = 1
     stretch: float = 1
+    early: int = 0
 
     @staticmethod
     def of(workers: int, at_once: int, processors: int) -> Crew:
         """Return a crew on one machine."""
-        return Crew(workers, at_once, max(1.0, workers * at_once / processors))
+        early = max(1, min(workers, processors // 2))
+        return Crew(workers, at_once, max(1.0, workers * at_once / processors), early)
+
+    @staticmethod
+    def fitting(count: int, processors: int, workers: int | None = None, at_once: int | None = None) -> Crew:
+        """Return a crew for so many submissions; where nobody says otherwise, of half as many workers as there are processors.
+
+        A worker and its kernels are more than one process and keep two processors busy; in a large class, one for each is faster.
+        """
+        if workers is None:
+            workers = max(math.ceil(processors / 2), min(processors, count // ENOUGH))
+        workers = max(1, min(workers, count))
+        if at_once is None:
+            at_once = min(AT_MOST, max(MORE_THAN_ONE, math.ceil(IN_FLIGHT * processors / workers)))
+        return Crew.of(workers, at_once, processors)
+
+    @property
+    def at_first(self) -> int:
+        """How many workers begin before there is a result: each imports torch in two processes at once, itself and its template."""
+        return self.early or max(1, self.workers // 2)
 
 
 @dataclass(frozen=True)
@@ -55,6 +81,7 @@ class Done:
     notebook: NotebookNode | None
     trouble: str = ""
     broken: bool = False  # the worker died, perhaps with another submission's work; it may be tried again
+    text: str = ""  # of the report, as it goes into a file
 
     @property
     def graded(self) -> Graded | None:
@@ -77,8 +104,7 @@ def grade_many(works: Iterable[Work], executor: Executor, crew: Crew = ALONE, to
     waiting: dict[Future[tuple[Result, ...]], tuple[Work, ...]] = {}
     sizes = _sizes(crew, total)
     found: list[Done] = []
-    # A worker begins with two processes that import torch: half of the workers keep a machine busy until there is a first result.
-    room = max(1, crew.workers // 2)
+    room = crew.at_first
     whole = True
     while True:
         while whole and len(waiting) < room:
@@ -113,12 +139,12 @@ def grade_all(
     open_crew: Callable[[Crew], AbstractContextManager[Executor]],
     crew: Crew,
 ) -> Iterator[Done]:
-    """Grade everyone, whatever happens to workers: whom a pool held when it broke is graded alone in the end.
+    """Grade everyone, whatever happens to workers: whose work a worker or a pool had when it died is graded alone in the end.
 
     So one submission that ends its worker costs no other its grade, and is itself named, not graded.
     """
     rest = iter(students)
-    suspects: list[str] = []
+    suspects: deque[str] = deque()
     fruitless = 0
     for first in rest:
         works = map(work_of, itertools.chain([first], rest))
@@ -130,16 +156,47 @@ def grade_all(
                 else:
                     got += 1
                     yield done
+            yield from _one_by_one(suspects, work_of, executor, new=False)
         fruitless = 0 if got else fruitless + 1
         if fruitless == BREAKS:
             break
-    for student in suspects:
+    while suspects:
         with open_crew(ALONE) as executor:
-            yield from grade_many([work_of(student)], executor)
+            yield from _one_by_one(suspects, work_of, executor, new=True)
     for student in rest:
         yield Done(
             student, None, None, f"not tried: {BREAKS} times all workers died before one of them had graded anything"
         )
+
+
+def _one_by_one(
+    suspects: deque[str], work_of: Callable[[str], Work], executor: Executor, *, new: bool
+) -> Iterator[Done]:
+    """Grade suspects with nothing beside them, and take away who is done with, until the executor breaks or nobody is left.
+
+    Whoever ends a worker is named, if the executor is new, or if it happens again in one that goes on; else the suspect stays, and
+    is tried in a new one: what was there before may have done it.
+    """
+    lost = 0
+    while suspects:
+        work, whole = work_of(suspects[0]), True
+        try:
+            found = list(map(_done, executor.submit(grade_bundle, (work,), ALONE.at_once, ALONE.stretch).result()))
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            whole = not isinstance(error, BrokenExecutor)
+            lost += 1
+            if not new and lost < LOSSES:
+                if whole:
+                    continue
+                return
+            found = list(_broken([work], error))
+        suspects.popleft()
+        yield from found
+        if not whole:
+            return
+        new, lost = False, 0
 
 
 def processes(jobs: int, course: Path | None = None, *, sandboxed: bool = True) -> ProcessPoolExecutor:
@@ -155,12 +212,16 @@ def processes(jobs: int, course: Path | None = None, *, sandboxed: bool = True) 
 
 
 def _sizes(crew: Crew, total: int) -> Iterator[int]:
-    """Small bundles first, so that something is seen soon, then larger ones, then small ones again."""
+    """Small bundles first, so that something is seen soon, then larger ones, then small ones again.
+
+    None but the first ones is smaller than what a worker plays at once: it would take as long.
+    """
     sent = 0
     for number in itertools.count():
-        size = min(LARGEST_BUNDLE, 2 ** (number // crew.workers))
+        least = crew.at_once if number >= crew.workers else 1
+        size = min(LARGEST_BUNDLE, max(least, 2 ** (number // crew.workers)))
         if total:
-            size = min(size, max(1, (total - sent) // (2 * crew.workers)))
+            size = min(size, max(least, (total - sent) // (2 * crew.workers)))
         sent += size
         yield size
 
@@ -176,4 +237,4 @@ def _done(result: Result) -> Done:
     from nbformat import from_dict
 
     notebook: NotebookNode = from_dict(json.loads(result.notebook))  # type: ignore[no-untyped-call]
-    return Done(result.student, Report.from_json(json.loads(result.report)), notebook)
+    return Done(result.student, Report.from_json(json.loads(result.report)), notebook, text=result.report)

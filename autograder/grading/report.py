@@ -5,7 +5,6 @@ Nothing in a report depends on the clock, so that grading twice with one seed gi
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -60,7 +59,15 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain JSON data."""
-        return dataclasses.asdict(self)
+        checks = tuple(  # what `dataclasses.asdict` gives, which copies each word and takes ten times as long
+            {
+                **vars(check),
+                "diagnosis": None if check.diagnosis is None else {**vars(check.diagnosis)},
+                "also": tuple({**vars(other)} for other in check.also),
+            }
+            for check in self.checks
+        )
+        return {**vars(self), "checks": checks}
 
     @staticmethod
     def from_json(given: Mapping[str, Any]) -> Report:

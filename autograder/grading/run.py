@@ -28,8 +28,9 @@ from autograder.grading.judge import Judge
 from autograder.kernel.client import CellRun, KernelSession
 from autograder.probe.serve import ANSWER, FORESEE, READY, request
 from autograder.sandbox.policy import Limits
-from autograder.trace.codec import MAX_BYTES, load_traces
+from autograder.trace.codec import MAX_BYTES, load_reply
 from autograder.trace.parcel import unpack
+from autograder.trace.reply import Reply
 from autograder.trace.trace import Trace
 
 CHECK_WALL_S = 90.0  # a guard; CPU time decides, in the probe for each step and in the sandbox for all
@@ -60,7 +61,7 @@ class Played:
 
     # No repr: asyncio.run asks for that of what a task has returned, and all numbers in words take a tenth of a second.
     outputs: dict[int, CellRun] = field(default_factory=dict, repr=False)
-    traces: dict[str, tuple[Trace, ...]] = field(default_factory=dict, repr=False)
+    traces: dict[str, Sequence[Trace]] = field(default_factory=dict, repr=False)
     reasons: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -190,17 +191,17 @@ class _Player:
             if answer.status != "error":
                 await self._close()
             return 0
-        found: dict[str, tuple[Trace, ...]] = {}
+        found: dict[str, Reply] = {}
         with suppress(ProtocolError):
             for name, reply in zip(names, unpack(answer.data, len(names)), strict=False):
-                found[name] = load_traces(reply)
+                found[name] = load_reply(reply)
         for name, traces in found.items():
             self._keep(name, traces)
         return len(found)
 
-    def _keep(self, name: str, traces: tuple[Trace, ...]) -> None:
+    def _keep(self, name: str, traces: Reply) -> None:
         self.played.traces[name] = traces
-        if any(trace.took_too_long for trace in traces):
+        if traces.took_too_long:
             self.stopped[self.judge.lab.check(name).exercise] += 1
 
     async def _ask(self, index: int, name: str) -> None:
@@ -216,7 +217,7 @@ class _Player:
         answer = await self.session.ask(ANSWER, text, wall_s=CHECK_WALL_S, max_bytes=MAX_BYTES)
         if answer.data is not None:
             try:
-                self._keep(name, load_traces(b"".join(unpack(answer.data, 1))))
+                self._keep(name, load_reply(b"".join(unpack(answer.data, 1))))
             except ProtocolError as error:
                 self.played.reasons[name] = str(error)
         else:

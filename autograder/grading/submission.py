@@ -14,7 +14,6 @@ This module runs nothing and grades nothing.
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -122,7 +121,8 @@ def harmless(markdown: str) -> str:
 
 def _filled(slot: Slot, answer: NotebookNode | None) -> NotebookNode:
     """Our cell, with the student's text where it is the student's to write."""
-    cell: NotebookNode = copy.deepcopy(slot.cell)
+    cell: NotebookNode = type(slot.cell)()
+    dict.update(cell, slot.cell)  # what is in it is copied when the notebook is made of all cells
     if cell.cell_type == "code":
         cell.outputs, cell.execution_count = [], None
     if slot.role == "solution":
@@ -132,7 +132,7 @@ def _filled(slot: Slot, answer: NotebookNode | None) -> NotebookNode:
         cell.source = harmless("```\n" + answer.source.replace("```", "'''") + "\n```" if fenced else answer.source)
         cell.pop("attachments", None)
         if "attachments" in answer:
-            cell["attachments"] = copy.deepcopy(answer["attachments"])
+            cell["attachments"] = answer["attachments"]
     return cell
 
 

@@ -16,3 +16,13 @@ def version_of(course: Path, lab: str) -> str:
         for path in sorted([*top.rglob("*.py"), *top.rglob("*.ipynb")]):
             digest.update(f"{path.relative_to(top)}\0".encode() + path.read_bytes())
     return digest.hexdigest()
+
+
+def other_version(lab: str, course: Path, ours: str, wanted: str) -> str:
+    """Return the sentence about a course whose version of a lab is not the one that a class is graded with; nothing if it is."""
+    if ours == wanted:
+        return ""
+    return (
+        f"it has another version of {lab} or of the grader in {course} ({ours[:12]}) than the class is graded with "
+        f"({wanted[:12]}). Put the same course on every machine, and run this again."
+    )

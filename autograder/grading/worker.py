@@ -1,9 +1,11 @@
 """A worker: bundles of submissions come in as data, reports and graded notebooks go out as data.
 
 Theory of operation. The notebooks of a bundle are played by an event loop in a thread of its own, `at_once` at a time, so that a
-kernel computes while another one's traces are judged. Judging stays in the thread that was called: the alarms of the probe, which
-the reference and the mistakes run through as well, work in a main thread only. What the reference shows is computed while the
-first kernels run. A worker knows one course, its own machine's; a submission that belongs to another version of it is refused.
+kernel computes while another one's traces are judged, and none begins while too many wait for the judge: all would have been played
+when there is still much to judge, and then only one processor has something to do. Judging stays in the thread that was called: the
+alarms of the probe, which the reference and the mistakes run through as well, work in a main thread only. What the reference shows
+is computed while the first kernels run. A worker knows one course, its own machine's; a submission that belongs to another version
+of it is refused.
 
 Nothing here knows the executor, the gradebook or the class.
 """
@@ -16,7 +18,6 @@ import platform
 import traceback
 from collections.abc import Sequence
 from concurrent.futures import Future, as_completed
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -27,8 +28,10 @@ from autograder.grading.grade import Prepared, conclude, prepare
 from autograder.grading.judge import Judge
 from autograder.grading.run import Played, in_background, playing
 from autograder.grading.submission import UnreadableSubmission
-from autograder.grading.version import version_of
+from autograder.grading.version import other_version, version_of
 from autograder.grading.work import Result, Work
+
+WAITING = 1  # played notebooks that may wait for the judge before the next begins
 
 _course: Path | None = None
 
@@ -57,13 +60,22 @@ def grade_bundle(works: Sequence[Work], at_once: int = 1, stretch: float = 1) ->
         playing_now: dict[Future[Played], int] = {}
         for number, (work, prepared, judge) in ready.items():
             playing_now[players.play(work, prepared, judge, stretch)] = number
-        with suppress(AutograderError):  # it comes out again where a verdict needs it
-            for _, prepared, judge in ready.values():
+        for number, (work, prepared, judge) in ready.items():
+            try:
                 if not prepared.unreadable:
                     judge.get_ready()
+            except (
+                AutograderError
+            ) as error:  # the lab's fault: nobody is graded against it, and nobody needs to be played
+                found[number] = _trouble(work, error)
+        for future in [future for future, number in playing_now.items() if number in found]:
+            future.cancel()
+            del playing_now[future]
+            players.done_with_one()
         for future in as_completed(playing_now):
             number = playing_now[future]
             found[number] = _concluded(*ready[number], future)
+            players.done_with_one()
     return tuple(found[number] for number in range(len(works)))
 
 
@@ -93,13 +105,9 @@ def bench(work: Work) -> tuple[CourseLab, Judge]:
     """
     course = _course or find_course()
     lab, judge = _bench(course, work.lab, work.seed)
-    ours = _version(course, work.lab)
-    if work.version != ours:
-        raise CourseError(
-            f"The course of the worker on {platform.node()}, {course}, has another version of {work.lab} or of the grader "
-            f"({ours[:12]}) than the class is graded with ({work.version[:12]}). "
-            "Put the same course on every machine, and run this again."
-        )
+    other = other_version(work.lab, course, _version(course, work.lab), work.version)
+    if other:
+        raise CourseError(f"The worker on {platform.node()} does not grade: {other}")
     return lab, judge
 
 
@@ -119,6 +127,7 @@ class _Players:
 
     def __init__(self, at_once: int) -> None:
         self._room = asyncio.Semaphore(at_once)
+        self._in_hand = asyncio.Semaphore(at_once + WAITING)
         self._all: list[Future[Played]] = []
 
     def __enter__(self) -> _Players:
@@ -135,8 +144,17 @@ class _Players:
         async def one() -> Played:
             if prepared.unreadable:
                 return Played()
+            await self._in_hand.acquire()
             async with self._room:
                 return await playing(prepared.items, judge, limits, sandboxed=work.sandboxed)
 
         self._all.append(in_background(one()))
         return self._all[-1]
+
+    def done_with_one(self) -> None:
+        """Say that one has been judged, or will not be: the next may begin."""
+
+        async def release() -> None:
+            self._in_hand.release()
+
+        in_background(release())

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from nbgrader.api import Base
 from nbgrader.dbutil import ALEMBIC_DIR
 from sqlalchemy import URL, create_engine, inspect, make_url
@@ -46,6 +44,10 @@ def make_tables(address: URL) -> None:
     try:
         with engine.begin() as connection:
             if not inspect(connection).get_table_names():
+                # A tenth of a second, which is needed once in a course's life.
+                from alembic.migration import MigrationContext
+                from alembic.script import ScriptDirectory
+
                 Base.metadata.create_all(connection)
                 MigrationContext.configure(connection).stamp(ScriptDirectory(ALEMBIC_DIR), "head")
     finally:

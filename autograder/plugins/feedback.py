@@ -47,6 +47,14 @@ class FeedbackExporter(Exporter):
             CourseError: the notebook was not graded by this course's `nbgrader autograde`.
         """
         graded, resources = super().from_notebook_node(nb, resources, **kw)
+        return self.page(graded, resources), resources
+
+    def page(self, graded: NotebookNode, resources: dict[str, Any]) -> str:
+        """Return the page of a notebook that has gone through the steps.
+
+        Raises:
+            CourseError: the notebook was not graded by this course's `nbgrader autograde`.
+        """
         names = resources.get("nbgrader", {})
         data = graded.metadata.get(REPORT_KEY)
         if data is None:
@@ -54,7 +62,7 @@ class FeedbackExporter(Exporter):
                 f"The notebook of {names.get('student', 'this student')} holds no report; run `nbgrader autograde "
                 f"{names.get('assignment', '')} --force` with the course's nbgrader_config.py, then this again."
             )
-        page = feedback_page(
+        return feedback_page(
             graded,
             Report.from_json(data),
             book_url=self.book_url,
@@ -62,4 +70,3 @@ class FeedbackExporter(Exporter):
             max_score=names.get("max_score"),
             late_penalty=names.get("late_penalty", 0.0),
         )
-        return page, resources

@@ -15,34 +15,40 @@ from typing import Any
 
 from nbgrader.api import (
     Assignment,
-    BaseCell,
     Comment,
     Grade,
-    Gradebook,
     MissingEntry,
     Notebook,
     Student,
     SubmittedAssignment,
     SubmittedNotebook,
+    new_uuid,
 )
+from nbgrader.utils import parse_utc
 from sqlalchemy import select
-from sqlalchemy.orm import Session, scoped_session, selectinload, sessionmaker, undefer
+from sqlalchemy.orm import Session, scoped_session, selectinload, sessionmaker
+from sqlalchemy.orm.attributes import set_committed_value
 
 from autograder.plugins.database import make_tables, opening, patient_url
+from autograder.plugins.known_cells import KnownCells
+from autograder.plugins.rows import COMMENTS, GRADES, Row, Rows
 
 
 class _Patient(Session):
-    """A session whose commits wait for the end of the batch."""
+    """A session whose commits wait for the end of the batch, and take the batch's rows with them."""
 
     waits = False
+    rows: Rows | None = None
 
     def commit(self) -> None:
         """Commit, unless a batch is being put together."""
         if not self.waits:
+            if self.rows is not None:
+                self.rows.write(self)
             super().commit()
 
 
-class OpenGradebook(Gradebook):  # type: ignore[misc]
+class OpenGradebook(KnownCells):
     """A gradebook that stays open; within `batch`, what nbgrader looks up one by one is in memory."""
 
     def __init__(self, db_url: str, course_id: str) -> None:
@@ -64,8 +70,7 @@ class OpenGradebook(Gradebook):  # type: ignore[misc]
         self._students: dict[str, Any] = {}
         self._submissions: dict[str, Any] = {}
         self._notebooks: dict[tuple[str, str], Any] = {}
-        self._grades: dict[tuple[str, str, str], Any] = {}
-        self._comments: dict[tuple[str, str, str], Any] = {}
+        self._rows = Rows()
 
     @contextmanager
     def batch(self, lab: str, students: Sequence[str], *, waits: bool = True) -> Iterator[None]:
@@ -82,6 +87,7 @@ class OpenGradebook(Gradebook):  # type: ignore[misc]
         try:
             with self.waiting(waits=waits):
                 self._load(lab, students)
+                self.db().rows = self._rows
                 yield
         finally:
             self._forget()
@@ -107,31 +113,39 @@ class OpenGradebook(Gradebook):  # type: ignore[misc]
         self._asked = frozenset(students)
         known = self.db.scalars(select(Student).where(Student.id.in_(students)))
         self._students = {student.id: student for student in known}
-        notebooks = selectinload(SubmittedAssignment.notebooks)
         found = self.db.scalars(
             select(SubmittedAssignment)
             .where(
                 SubmittedAssignment.assignment_id == self._assignment.id, SubmittedAssignment.student_id.in_(students)
             )
-            .options(
-                notebooks.undefer(SubmittedNotebook.score),
-                notebooks.undefer(SubmittedNotebook.max_score),
-                notebooks.selectinload(SubmittedNotebook.grades).options(undefer(Grade.max_score)),
-                notebooks.selectinload(SubmittedNotebook.comments),
-            )
+            .options(selectinload(SubmittedAssignment.notebooks))
         )
         for submission in found:
             self._index(submission, submission.student_id)
+        self._read_rows()
 
     def _index(self, submission: Any, student: str) -> None:
         names = {notebook.id: notebook.name for notebook in self._assignment.notebooks}
-        cells: dict[str, BaseCell] = {c.id: c.name for n in self._assignment.notebooks for c in n._base_cells}
         self._submissions[student] = submission
         for notebook in submission.notebooks:
-            name = notebook.notebook.name if notebook.notebook_id is None else names[notebook.notebook_id]
-            self._notebooks[student, name] = notebook
-            self._grades |= {(student, name, cells.get(grade.cell_id, "")): grade for grade in notebook.grades}
-            self._comments |= {(student, name, cells.get(c.cell_id, "")): c for c in notebook.comments}
+            self._notebooks[student, names[notebook.notebook_id]] = notebook
+
+    def _read_rows(self) -> None:
+        cells = {cell.id: cell.name for notebook in self._assignment.notebooks for cell in notebook._base_cells}
+        self._rows.read(self.db(), {notebook.id: whose for whose, notebook in self._notebooks.items()}, cells)
+
+    def settle(self) -> None:
+        """Commit what the batch has changed so far, and read the scores that the database makes of it."""
+        session = self.db()
+        waits, session.waits = session.waits, False
+        session.commit()
+        session.waits = waits
+        self._read_rows()
+        notebooks = {notebook.id: notebook for notebook in self._notebooks.values()}
+        own = SubmittedNotebook
+        for key, *scores in session.execute(select(own.id, own.score, own.max_score).where(own.id.in_(notebooks))):
+            for name, score in zip(("score", "max_score"), scores, strict=True):
+                set_committed_value(notebooks[key], name, score)
 
     def _holds(self, assignment: str, student: str = "") -> bool:
         ours = self._assignment is not None and bool(self._assignment.name == assignment)
@@ -168,9 +182,17 @@ class OpenGradebook(Gradebook):  # type: ignore[misc]
 
     def add_submission(self, assignment: str, student: str, **kwargs: Any) -> SubmittedAssignment:
         """Return a new submission with its empty grades and comments."""
-        submission = super().add_submission(assignment, student, **kwargs)
-        if self._holds(assignment, student):
-            self._index(submission, student)
+        if not self._holds(assignment, student):
+            return super().add_submission(assignment, student, **kwargs)
+        if "timestamp" in kwargs:
+            kwargs["timestamp"] = parse_utc(kwargs["timestamp"])
+        submission = SubmittedAssignment(assignment=self._assignment, student=self.find_student(student), **kwargs)
+        for notebook in self._assignment.notebooks:
+            own = SubmittedNotebook(id=new_uuid(), notebook_id=notebook.id, notebook=notebook, assignment=submission)
+            self._rows.add(student, notebook, own.id)
+        self.db.add(submission)
+        self._index(submission, student)
+        self.db.commit()
         return submission
 
     def find_submission_notebook(self, notebook: str, assignment: str, student: str) -> SubmittedNotebook:
@@ -180,15 +202,19 @@ class OpenGradebook(Gradebook):  # type: ignore[misc]
 
     def find_grade(self, grade_cell: str, notebook: str, assignment: str, student: str) -> Grade:
         """Return the grade of one cell."""
-        found = self._grades.get((student, notebook, grade_cell)) if self._holds(assignment) else None
+        found = self._rows.get(GRADES, student, notebook, grade_cell) if self._holds(assignment) else None
         return found or super().find_grade(grade_cell, notebook, assignment, student)
 
     def find_comment(self, solution_cell: str, notebook: str, assignment: str, student: str) -> Comment:
         """Return the comment on one cell."""
-        found = self._comments.get((student, notebook, solution_cell)) if self._holds(assignment) else None
+        found = self._rows.get(COMMENTS, student, notebook, solution_cell) if self._holds(assignment) else None
         return found or super().find_comment(solution_cell, notebook, assignment, student)
+
+    def grades_of(self, student: str, notebook: str) -> list[Row]:
+        """Return the grades of a notebook of the batch."""
+        return self._rows.of(GRADES, student, notebook)
 
     def add_up(self, notebook: SubmittedNotebook) -> None:
         """Write what waits, so that the database can add up a notebook's score, and read that."""
-        self.db.flush()
+        self._rows.write(self.db())
         self.db.refresh(notebook, ["score"])

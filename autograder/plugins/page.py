@@ -19,11 +19,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, Template
 from markupsafe import Markup
 from nbformat import NotebookNode
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import PythonLexer
 
 from autograder.grading.report import CheckResult, Report
+from autograder.plugins.highlight import highlighted
 from autograder.plugins.safety import PICTURE, safe_html
 
 EXTRA = "student-extra"  # how `graft` names the student's own cells
@@ -178,18 +176,7 @@ def _sections(notebook: NotebookNode, report: Report) -> Iterator[Section]:
 
 def _code(cell: NotebookNode, tags: Mapping[str, Any]) -> Code:
     source = cell.source if len(cell.source) <= MAX_CODE_CHARS else cell.source[:MAX_CODE_CHARS] + "\n# (cut here)"
-    return Code(tags.get("grade_id", ""), _highlighted(source), tuple(_outputs(cell)), _comment(tags))
-
-
-@lru_cache(maxsize=256)
-def _highlighted(source: str) -> Markup:
-    """Return code with its parts marked; a class hands in many a cell that is the same, and a third of a page's time is here."""
-    return Markup(highlight(source, *_pygments()))  # pygments escapes
-
-
-@lru_cache(maxsize=1)
-def _pygments() -> tuple[PythonLexer, HtmlFormatter]:
-    return PythonLexer(), HtmlFormatter(nowrap=True)
+    return Code(tags.get("grade_id", ""), highlighted(source), tuple(_outputs(cell)), _comment(tags))
 
 
 def _outputs(cell: NotebookNode) -> Iterator[Output]:

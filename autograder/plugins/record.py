@@ -59,7 +59,7 @@ class Recorder:
             CourseError: the gradebook cannot be opened, or nbgrader does not take the lab.
         """
         made = self._made(PrepareAssignment, gradebook=self.gradebook, force=True, create_assignment=True)
-        with self._told(), self.gradebook.waiting():
+        with self._told(), self.gradebook.waiting(), self.gradebook.knowing():
             wrong = self._trouble(made)
         if wrong:
             raise CourseError(wrong)
@@ -75,17 +75,19 @@ class Recorder:
         autograde = self._made(
             RecordAutograde, gradebook=self.gradebook, results=results, folders=submitted, force=True
         )
-        with self._batch(results, waits=autograde.alone):
+        feedback = self._made(RecordFeedback, gradebook=self.gradebook, made=autograde.made, force=True)
+        with self._batch(results, waits=autograde.alone and feedback.alone):
             for student, folder in folders.items():
                 if str(folder) not in submitted:  # which nbgrader would pass over
                     enter(self.gradebook, self.lab, student)
                     give_nothing(self.gradebook, self.lab, student, self.lab)
             wrong = self._trouble(autograde) if submitted else ""
-        graded = [self._path(self.coursedir.autograded_directory, s) for s, f in folders.items() if str(f) in submitted]
-        pages = {str(folder): found for folder in graded if (found := _notebooks(folder))}
-        feedback = self._made(RecordFeedback, gradebook=self.gradebook, folders=pages, force=True)
-        with self._batch(results, waits=feedback.alone):
-            also_wrong = self._trouble(feedback) if pages else ""
+            self.gradebook.settle()
+            graded = (
+                self._path(self.coursedir.autograded_directory, s) for s, f in folders.items() if str(f) in submitted
+            )
+            feedback.folders = {str(folder): found for folder in graded if (found := _notebooks(folder))}
+            also_wrong = self._trouble(feedback) if feedback.folders else ""
         if wrong or also_wrong:
             raise CourseError(wrong or also_wrong)
 

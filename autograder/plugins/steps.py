@@ -11,9 +11,11 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+from jsonschema.validators import validator_for  # type: ignore[import-untyped]
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode, from_dict
 from nbgrader.nbgraderformat import MetadataValidator, ValidationError
+from nbgrader.nbgraderformat.common import BaseMetadataValidator
 from nbgrader.preprocessors import (
     AssignLatePenalties,
     CheckCellMetadata,
@@ -100,7 +102,25 @@ class CheckedCells(CheckCellMetadata):  # type: ignore[misc]
 @lru_cache(maxsize=64)
 def _validated(cells: str) -> None:
     parts = [{"cell_type": kind, "metadata": {"nbgrader": tags}, "source": ""} for kind, tags in json.loads(cells)]
-    MetadataValidator().validate_nb(from_dict({"cells": parts}))  # type: ignore[no-untyped-call]
+    _Validator().validate_nb(from_dict({"cells": parts}))  # type: ignore[no-untyped-call]
+
+
+class _Tags(BaseMetadataValidator):  # type: ignore[misc]
+    """Checks a cell's tags against nbgrader's schema, and the schema not each time against that of schemas."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags = validator_for(self.schema)(self.schema)
+
+    def validate_cell(self, cell: NotebookNode) -> None:
+        """Raise what nbgrader raises for tags that it would not take."""
+        tags = cell.metadata.nbgrader
+        if tags.get("schema_version") != self.schema_version or not self.tags.is_valid(tags):
+            super().validate_cell(cell)
+
+
+class _Validator(MetadataValidator, _Tags):  # type: ignore[misc]
+    """nbgrader's validator, which asks the one above where it would ask its own base."""
 
 
 class SavedCells(_OnOpenGradebook, SaveCells):  # type: ignore[misc]
@@ -140,6 +160,11 @@ OURS = {
     Grades: RecordedGrades,
 }
 EXECUTE = "autograder.plugins.execute.Execute"  # by name, because importing it would import torch
+
+
+def is_ours(step: object) -> bool:
+    """Tell whether a step is one of these, as it stands here."""
+    return type(step) in (HandOver, *OURS.values())
 
 
 def ours(steps: Iterable[Any]) -> tuple[list[Any], bool]:

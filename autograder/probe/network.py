@@ -7,9 +7,10 @@ and a count of batches that is not 0.
 
 from __future__ import annotations
 
-import copy
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -41,23 +42,45 @@ _MAKE: dict[str, Callable[..., nn.Module]] = {
 
 def make(network: Network) -> nn.Sequential:
     """Return the model: the same numbers for the same network, whatever the state of torch's random generator."""
-    with torch.random.fork_rng(devices=[]):  # torch's own starting values are drawn and thrown away
-        model = _sequential(network.layers)
-    model.to(getattr(torch, network.dtype))
-    with torch.no_grad():
-        for number, (name, there) in enumerate(model.state_dict().items()):
-            if there.is_floating_point():
-                there.copy_(torch.from_numpy(draw(_recipe(name, there, (network.seed << 8) + number))))
-            else:
-                there.fill_(BATCHES_SEEN)
-        for number, parameter in enumerate(model.parameters() if network.gradients else ()):
-            drawn = Recipe(tuple(parameter.shape), (network.seed << 8) + 128 + number, loc=0.5, through="float32")
-            parameter.grad = torch.from_numpy(draw(drawn)).to(parameter.dtype)
-    model.train(network.training)
-    for module in model.modules():
-        if isinstance(module, _Still):
-            module.eval()
+    model: nn.Sequential = _copied(_prototype(network.layers), network.training)
+    dtype, number = getattr(torch, network.dtype), -1
+    for name, module in model.named_modules():
+        for tensors in (module._parameters, module._buffers):
+            for own, there in tensors.items():
+                if there is None:
+                    continue
+                number += 1
+                if there.is_floating_point():
+                    recipe = _recipe(f"{name}.{own}", there, (network.seed << 8) + number)
+                    drawn = torch.from_numpy(draw(recipe)).to(dtype, copy=True)
+                    tensors[own] = nn.Parameter(drawn) if tensors is module._parameters else drawn
+                else:
+                    tensors[own] = torch.full_like(there, BATCHES_SEEN)
+    for number, parameter in enumerate(model.parameters() if network.gradients else ()):
+        drawn_too = Recipe(tuple(parameter.shape), (network.seed << 8) + 128 + number, loc=0.5, through="float32")
+        parameter.grad = torch.from_numpy(draw(drawn_too)).to(parameter.dtype)
     return model
+
+
+@lru_cache(maxsize=256)
+def _prototype(layers: tuple[Layer, ...]) -> nn.Sequential:
+    """Return a model of these layers that is only ever copied: to have torch make one takes ten times as long."""
+    with torch.random.fork_rng(devices=[]):  # torch's own starting values are drawn and thrown away
+        return _sequential(layers)
+
+
+def _copied(module: Any, training: bool) -> Any:
+    """Return a module like it, with the same tensors in it until they are replaced, in that mode but for still blocks."""
+    training = training and not isinstance(module, _Still)
+    made = module.__class__.__new__(module.__class__)
+    made.__dict__.update({key: v.copy() if type(v) in _OWN_EACH else v for key, v in module.__dict__.items()})
+    made.__dict__["training"] = training
+    for name, child in module._modules.items():
+        made._modules[name] = _copied(child, training)
+    return made
+
+
+_OWN_EACH = (dict, OrderedDict, list, set)  # what each module has of its own, and may be written into
 
 
 class _Still(nn.Sequential):
@@ -98,52 +121,53 @@ class Witness:
 
     def __init__(self, model: nn.Module) -> None:
         self.model = model
-        self.modes = _modes(model)
-        self.numbers = copy.deepcopy(model.state_dict())
-        self.hooks = _hooks(model)
+        self.modules = _modules(model)
+        self.numbers = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         self.gradients = _gradients(model)
-        self.momenta = _momenta(model)
         self.wanted = _wanted(model)
 
     def tells(self, place: str, changes: bool) -> Iterator[tuple[str, Seen]]:
         """Yield what is to be said of the model at a place among the arguments, as addresses and what stands there."""
-        yield f"{place} keeps its mode", _modes(self.model) == self.modes
-        yield f"{place} keeps its hooks", _hooks(self.model) == self.hooks
-        now = self.model.state_dict()
+        modules, now = _modules(self.model), self.model.state_dict()
+        yield f"{place} keeps its mode", modules.modes == self.modules.modes
+        yield f"{place} keeps its hooks", modules.hooks == self.modules.hooks
         if changes:
-            yield f"{place} keeps its momentum", _momenta(self.model) == self.momenta
+            yield f"{place} keeps its momentum", modules.momenta == self.modules.momenta
             yield f"{place} keeps its requires_grad", _wanted(self.model) == self.wanted
             for name, tensor in list(now.items())[:MAX_SEEN]:
                 # A copy: a later step may go on training.
                 yield f"{place}: {name}", Tensor(str(tensor.dtype).removeprefix("torch."), tensor.cpu().clone().numpy())
             return
-        yield f"{place} keeps its gradients", _same(_gradients(self.model), self.gradients)
-        yield f"{place} keeps its numbers", _same(now, self.numbers) and _momenta(self.model) == self.momenta
+        kept = dict(_wanted(self.model)) == dict(self.wanted) and _same(_gradients(self.model), self.gradients)
+        yield f"{place} keeps its gradients", kept
+        yield f"{place} keeps its numbers", _same(now, self.numbers) and modules.momenta == self.modules.momenta
 
 
-def _modes(model: nn.Module) -> list[tuple[str, bool]]:
-    return [(name, module.training) for name, module in model.named_modules()]
+@dataclass(frozen=True)
+class _Modules:
+    """Of each module of a model by its name: whether it is in training mode, its momentum, the number of its hooks."""
+
+    modes: list[tuple[str, bool]]
+    momenta: list[tuple[str, Any]]
+    hooks: list[tuple[str, int]]
 
 
-def _momenta(model: nn.Module) -> list[tuple[str, Any]]:
-    return [(name, getattr(module, "momentum", None)) for name, module in model.named_modules()]
+def _modules(model: nn.Module) -> _Modules:
+    named = list(model.named_modules())
+    kinds = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+    return _Modules(
+        [(name, module.training) for name, module in named],
+        [(name, getattr(module, "momentum", None)) for name, module in named],
+        [(name, sum(len(getattr(module, kind)) for kind in kinds)) for name, module in named],
+    )
 
 
 def _wanted(model: nn.Module) -> list[tuple[str, bool]]:
     return [(name, parameter.requires_grad) for name, parameter in model.named_parameters()]
 
 
-def _hooks(model: nn.Module) -> list[tuple[str, int]]:
-    kinds = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-    return [(name, sum(len(getattr(module, kind)) for kind in kinds)) for name, module in model.named_modules()]
-
-
 def _gradients(model: nn.Module) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, parameter in model.named_parameters():
-        found[f"{name} wants one"] = torch.tensor(parameter.requires_grad)
-        found[name] = None if parameter.grad is None else parameter.grad.clone()
-    return found
+    return {name: None if p.grad is None else p.grad.clone() for name, p in model.named_parameters()}
 
 
 def _same(now: Any, before: Any) -> bool:

@@ -6,7 +6,7 @@ import linecache
 import sysconfig
 import traceback
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from types import TracebackType
 from typing import Any
 
@@ -31,6 +31,8 @@ OWN = frozenset((torch.Tensor, torch.nn.Parameter))
 
 def thing(given: Any) -> Seen:
     """Return one value as data."""
+    if type(given) in OWN:
+        return _numbers(given)
     if isinstance(given, torch.Tensor):
         return _tensor(given)
     if type(given) is int and given.bit_length() > MAX_BITS:
@@ -43,8 +45,6 @@ def thing(given: Any) -> Seen:
 
 
 def _tensor(given: torch.Tensor) -> Seen:
-    if type(given) in OWN:
-        return _numbers(given)
     dtype = str(given.dtype).removeprefix("torch.")
     if given.numel() > MAX_ELEMENTS:
         return Opaque(f"tensor of {given.numel()} elements")
@@ -134,10 +134,15 @@ def _look_at(
     seen[kind] = (
         "a parameter" if name in parameters else "a buffer" if name in buffers else "neither parameter nor buffer"
     )
-    seen[shape] = f"{tuple(there.shape)}, {there.dtype}"
+    seen[shape] = _form(there.shape, there.dtype) if type(there) in OWN else f"{tuple(there.shape)}, {there.dtype}"
     seen[value] = thing(there)
     if name in buffers:
         seen[graph] = bool(there.requires_grad)
+
+
+@lru_cache(maxsize=256)
+def _form(shape: torch.Size, dtype: torch.dtype) -> str:
+    return f"{tuple(shape)}, {dtype}"
 
 
 def _rows(g: Any, v: Any) -> dict[str, Seen]:

@@ -40,30 +40,30 @@ class Watch:
     """
 
     def __init__(self, log: OperatorLog, *, operators: bool, autograd: bool) -> None:
-        def unpack(saved: Any) -> Any:
-            log.unpacked = True
-            return saved
-
-        def blocks() -> tuple[AbstractContextManager[Any], ...]:
-            heard = ((Heard if can_hear() else HeardSlowly)(log.note),) if operators else ()
-            hooks = (torch.autograd.graph.saved_tensors_hooks(_same, unpack),) if autograd else ()
-            return (*heard, *hooks)
-
         self._log = log
-        self._operators = operators
-        self._blocks = blocks()
-        self._followed = Followed(blocks)
+        self._operators, self._autograd = operators, autograd
+        self._made = self._blocks()
+        self._followed = Followed(self._blocks)
+
+    def _blocks(self) -> tuple[AbstractContextManager[Any], ...]:
+        heard = ((Heard if can_hear() else HeardSlowly)(self._log.note),) if self._operators else ()
+        hooks = (torch.autograd.graph.saved_tensors_hooks(_same, self._unpack),) if self._autograd else ()
+        return (*heard, *hooks)
+
+    def _unpack(self, saved: Any) -> Any:
+        self._log.unpacked = True
+        return saved
 
     def __enter__(self) -> None:
-        for block in self._blocks:
+        for block in self._made:
             block.__enter__()
-        if self._blocks:
+        if self._made:
             self._followed.__enter__()
 
     def __exit__(self, *error: Any) -> None:
-        if self._blocks:
+        if self._made:
             self._followed.__exit__(*error)
-        for block in reversed(self._blocks):
+        for block in reversed(self._made):
             block.__exit__(*error)
 
     def raised(self, error: BaseException) -> None:

@@ -42,7 +42,7 @@ def groups() -> Groups | None:
     global _groups, _refused
     with _lock:
         if _groups is None and not _refused:
-            _groups, _refused = _found(list(_places()) if sys.platform == "linux" else [])
+            _groups, _refused = _found(list(places()) if sys.platform == "linux" else [])
         return _groups
 
 
@@ -80,7 +80,7 @@ def _found(places: list[Path]) -> tuple[Groups | None, str]:
     return None, why
 
 
-def _places() -> Iterator[Path]:
+def places() -> Iterator[Path]:
     """Yield this process' own group and those above it, as far as they are shown here."""
     with suppress(OSError):
         own = next(

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from autograder.authoring.filling import filled, grade_id
 from autograder.grading.course import load_lab
 from bench.asserts import SET_UP, cells_of
 from bench.limit import content, play
 from bench.otter_grader import defined, questions_of, without_tests
 from bench.stock import with_asserts
-from bench.submissions import KINDS, LABS, WRONG, Material, class_of, drawn, filled, grade_id, kinds, material
+from bench.submissions import KINDS, LABS, WRONG, Material, class_of, drawn, kinds, material
 
 ROOT = Path(__file__).resolve().parents[2]
 TOY = Material(

@@ -96,6 +96,24 @@ def test_a_known_mistake_is_named_in_any_style(body: str, check: str, name: str)
     assert named(f(body), check) == name
 
 
+def test_who_was_graded_before_changes_no_name() -> None:
+    """Mistakes are asked about where they have been run for others; the answer is that of a judge who has seen nobody."""
+    submissions = [
+        *(m.source for m in KNOWN),
+        f("return x * scale if scale > 2 else x * scale + 1"),
+        f("return x"),
+        f("return 1"),
+    ]
+    for order in (submissions, submissions[::-1], submissions[3:] + submissions[:3]):
+        judge = Judge(_lab(KNOWN), 3)
+        for source in order:
+            names = namespace(source, "submission")
+            traces = {c.name: run(judge.scenarios(c), names) for c in CHECKS}
+            for check in CHECKS:
+                found = judge.diagnosis(check, traces)
+                assert (None if found is None else found.id) == named(source, check.name)
+
+
 @pytest.mark.parametrize(
     "body",
     [

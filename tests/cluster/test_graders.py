@@ -73,6 +73,22 @@ def test_a_dead_one_is_said_to_be_dead_and_replaced() -> None:
         graders.close()
 
 
+def test_graders_that_wait_begin_when_they_are_asked() -> None:
+    """Nobody has to say what a grader is that may never be needed; and none begins when all is over."""
+    graders = Graders(1, HERE, at_once=False)
+    try:
+        assert graders.about() == []
+        pid = ask(graders, os.getpid)
+        assert [about.trouble for about in graders.about()] == [""]
+        assert ask(graders, os.getpid) == pid
+    finally:
+        graders.close()
+    late = Graders(1, HERE, at_once=False)
+    late.close()
+    with pytest.raises(ClusterError, match="have ended"):
+        ask(late, os.getpid)
+
+
 def test_each_thread_gets_a_grader_of_its_own() -> None:
     """Two that sleep do so at the same time: both have begun before either has ended."""
     graders, spans = Graders(2, HERE), []

@@ -9,14 +9,21 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 
 from autograder.cluster import client
 from autograder.cluster.executor import BrokenCluster, ClusterExecutor
+from autograder.cluster.fitness import wanted
+from autograder.cluster.local import local_cluster
 from autograder.errors import ClusterError
-from autograder.grading.pool import Crew, Work, grade_many
+from autograder.grading.pool import Crew, Work, grade_all, grade_many
 from autograder.grading.version import version_of
 from autograder.sandbox.policy import Limits
 from tests.cluster.loopback import Loopback, make_certificates, wait_until
@@ -120,6 +127,36 @@ def test_a_grader_that_dies_costs_its_bundle_and_not_its_worker(two_workers: Loo
     assert [done.trouble for done in found] == [""] * len(CLASS)
 
 
+class Deadly(Executor):
+    """A cluster on which some students' submissions end their grader, wherever they go."""
+
+    def __init__(self, cluster: Executor, students: frozenset[str]) -> None:
+        self.cluster, self.students = cluster, students
+
+    def submit(self, call: Callable[..., Any], /, *args: Any, **words: Any) -> Future[Any]:
+        if self.students & {work.student for work in args[0]}:
+            return self.cluster.submit(os._exit, 5)
+        return self.cluster.submit(call, *args, **words)
+
+
+def test_suspects_are_graded_where_the_class_was_and_only_deadly_ones_stay_without(two_workers: Loopback) -> None:
+    """No graders are begun for their sake but those in the place of lost ones."""
+    killers, opened = frozenset({"right1", "wrong2"}), []
+    given = {work.student: work for work in works(two_workers.course)}
+
+    @contextmanager
+    def open_crew(crew: Crew) -> Iterator[Executor]:
+        opened.append(crew)
+        with two_workers.cluster().opened(two_workers.wanted()) as executor:
+            yield Deadly(executor, killers)
+
+    found = list(grade_all(list(CLASS), given.__getitem__, open_crew, Crew(2, 2)))
+    assert sorted(done.student for done in found) == sorted(CLASS)
+    assert {done.student for done in found if done.report is None} == killers
+    assert all("with work in hand" in done.trouble for done in found if done.report is None)
+    assert opened == [Crew(2, 2)]
+
+
 def test_graders_end_with_the_run_and_after_a_worker_was_killed(two_workers: Loopback) -> None:
     """No process of a run is left on a worker, not even when nobody could tell it to end."""
 
@@ -207,6 +244,23 @@ def test_a_cluster_of_this_machine_needs_no_set_up(
     assert code == 0, err
     assert err == ""
     assert reports(own) == at_home[0]
+
+
+def test_on_this_machine_some_of_the_graders_begin_and_the_others_after_a_first_result(course_template: Path) -> None:
+    """Each begins with two processes that import torch: all at once would make the first result late."""
+
+    def graders() -> set[int]:
+        below = psutil.Process().children(recursive=True)
+        return {process.pid for process in below if "autograder.cluster.process" in process.cmdline()}
+
+    needs = wanted(course_template, LAB, sandboxed=False, local=True)
+    with local_cluster(3, needs) as executor:
+        assert len(graders()) == 1
+        assert {executor.submit(os.getpid).result(60)} == graders()
+        for call in [executor.submit(time.sleep, 2) for _ in range(3)]:
+            call.result(60)
+        assert len(graders()) == 3
+    assert graders() == set()
 
 
 def test_a_run_ends_when_its_workers_or_its_scheduler_are_gone(

@@ -11,6 +11,8 @@ import pytest
 
 from autograder.commands.executors import add_executor, crew_of
 from autograder.errors import UsageError
+from autograder.grading.pool import Crew
+from autograder.sandbox import processors
 
 
 def given(*words: str) -> argparse.Namespace:
@@ -23,15 +25,37 @@ def given(*words: str) -> argparse.Namespace:
 @pytest.mark.parametrize(
     ("words", "count", "workers", "at_once"),
     [
-        (("--jobs=3",), 10, 3, 2),
+        (("--jobs=3",), 10, 3, 3),
         (("--jobs=3", "--at-once=5"), 2, 2, 5),
-        (("--jobs=3", "--executor=dask"), 10, 3, 2),
-        (("--jobs=3",), 0, 1, 2),
+        (("--jobs=3", "--executor=dask"), 10, 3, 3),
+        (("--jobs=3",), 0, 1, 3),
+        ((), 2, 2, 3),
     ],
 )
-def test_no_more_workers_than_submissions(words: tuple[str, ...], count: int, workers: int, at_once: int) -> None:
+def test_no_more_workers_than_submissions(
+    monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], count: int, workers: int, at_once: int
+) -> None:
+    monkeypatch.setattr(processors, "processors", lambda: 6)
     crew = crew_of(given(*words), count)
     assert (crew.workers, crew.at_once) == (workers, at_once)
+
+
+@pytest.mark.parametrize(
+    ("may_use", "words", "crew"),
+    [
+        (4, (), Crew(2, 3, 1.5, 2)),
+        (6, (), Crew(3, 3, 1.5, 3)),
+        (6, ("--jobs=1",), Crew(1, 3, 1, 1)),
+        (6, ("--jobs=6",), Crew(6, 2, 2, 3)),
+        (6, ("--at-once=5",), Crew(3, 5, 2.5, 3)),
+    ],
+)
+def test_the_processors_that_count_are_those_that_may_be_used(
+    monkeypatch: pytest.MonkeyPatch, may_use: int, words: tuple[str, ...], crew: Crew
+) -> None:
+    """Not those that the machine has: a part of it may be ours."""
+    monkeypatch.setattr(processors, "processors", lambda: may_use)
+    assert crew_of(given(*words), 10) == crew
 
 
 @pytest.mark.parametrize(

@@ -219,6 +219,19 @@ def test_a_run_that_was_stopped_goes_on_and_what_is_unchanged_keeps_its_grade(ow
     assert report(own, "ann")["seed"] != 7
 
 
+def test_a_broken_lab_is_told_once_and_nobody_has_a_grade(own: Course) -> None:
+    """The reference fails for everybody: one line says so, and for how many."""
+    checks = own.root / "solutions" / LAB / "checks.py"
+    text = checks.read_text()
+    assert text.count("return 3 * x") == 1
+    checks.write_text(text.replace("return 3 * x", "return 3 * y"))
+    run = autograder(own, "grade", LAB, "--seed=7", "--jobs=1")
+    assert run.code == 3
+    assert run.err.count("The reference fails in triple") == 1
+    assert "not graded: 2 submissions (ann, bob)" in run.err
+    assert stamps(own) == {}
+
+
 def test_a_grader_that_is_killed_leaves_no_process_and_goes_on_where_it_was(own: Course) -> None:
     """Workers, templates and kernels end with the command, although nobody is left to tell them."""
     own.submit("bob", odd.solved(double="import time\nwhile True:\n    time.sleep(0.1)\n"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.commands.ledger import Ledger, read_ledger
+from autograder.commands.ledger import Ledger, graded_before, read_ledger
 from autograder.grading.version import version_of
 from autograder.grading.worker import Work
 from autograder.sandbox.policy import Limits
@@ -64,6 +64,14 @@ def test_a_ledger_that_cannot_be_read_is_empty(course: Path, text: str) -> None:
     (course / "reports" / f"{LAB}.ledger.json").write_text(text)
     ledger = read_ledger(course, LAB)
     assert (ledger.entries, ledger.open_seed) == ({}, None)
+    assert graded_before(course, LAB) == frozenset()
+
+
+def test_who_stands_in_it_is_known_without_the_lab(course: Path) -> None:
+    """Before the release is there, or while it is made anew."""
+    (course / "labs/lab01_some/lab01_some.ipynb").unlink()
+    assert graded_before(course, LAB) == {"ann"}
+    assert graded_before(course, "lab02_other") == frozenset()
 
 
 def test_it_is_replaced_in_one_step(course: Path) -> None:

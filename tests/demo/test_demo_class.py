@@ -13,11 +13,12 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
+from autograder.authoring.filling import grade_id, is_answer
 from autograder.grading.judge import Judge, namespace
 from autograder.grading.submission import UnreadableSubmission, read_notebook
 from autograder.probe.run import run
 from scripts import demo
-from scripts.demo_class import CELLS, COMMON, EVERYTHING, LAB, STYLES, Member, is_solution, members, name
+from scripts.demo_class import CELLS, COMMON, EVERYTHING, LAB, STYLES, Member, members
 from solutions.lab01_batch_norm.variants import VARIANTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,7 +37,7 @@ def book(student: str) -> NotebookNode:
 
 def sources(student: str) -> dict[str, str]:
     """The cells of a member that have a name."""
-    return {name(cell): cell.source for cell in book(student).cells if name(cell)}
+    return {grade_id(cell): cell.source for cell in book(student).cells if grade_id(cell)}
 
 
 def lost(student: str, *prefixes: str) -> set[str]:
@@ -111,23 +112,23 @@ def test_a_dishonest_or_old_layer_loses_its_exercise(student: str) -> None:
 def test_odd_files_are_odd_in_the_way_they_say() -> None:
     """Untouched, one cell missing, one broken, tampered, from Colab, with a copied test."""
     release = nbformat.read(ROOT / "labs" / LAB.name / f"{LAB.name}.ipynb", as_version=4)
-    untouched = {name(cell): cell.source for cell in release.cells if name(cell)}
+    untouched = {grade_id(cell): cell.source for cell in release.cells if grade_id(cell)}
     assert sources("hana") == untouched
     assert "solve-bn2d" not in sources("ivan")
     with pytest.raises(SyntaxError):
         compile(sources("juno")["solve-backward"], "juno", "exec")
-    tags = [cell.metadata for cell in book("milo").cells if name(cell) in LAB.names]
+    tags = [cell.metadata for cell in book("milo").cells if grade_id(cell) in LAB.names]
     assert all(tag["nbgrader"]["points"] == 100 and "skip-execution" in tag["tags"] for tag in tags)
     assert book("pia").metadata["colab"] == {"provenance": []}
-    assert [name(cell) for cell in book("pia").cells].count("bn1d-training") == 2
+    assert [grade_id(cell) for cell in book("pia").cells].count("bn1d-training") == 2
 
 
 def test_nobody_holds_a_solution_that_is_not_theirs() -> None:
     """A member whose exercise is replaced has the replacement in it, not the reference beside it."""
     for student in ("kofi", "lena", "milo", "nora", "quin"):
         right, theirs = sources("ada"), sources(student)
-        assert sum(right[c] != theirs[c] for c in right if is_solution(_cell(student, c))) == 1
+        assert sum(right[c] != theirs[c] for c in right if is_answer(_cell(student, c))) == 1
 
 
 def _cell(student: str, wanted: str) -> NotebookNode:
-    return next(cell for cell in book(student).cells if name(cell) == wanted)
+    return next(cell for cell in book(student).cells if grade_id(cell) == wanted)

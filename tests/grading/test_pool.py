@@ -17,7 +17,6 @@ import pytest
 from autograder.errors import CourseError, SandboxError
 from autograder.grading import pool, worker
 from autograder.grading.pool import AHEAD, ALONE, LARGEST_BUNDLE, Crew, Done, Work, grade_all, grade_many, processes
-from autograder.grading.version import version_of
 from autograder.kernel import launch
 from autograder.sandbox.policy import Limits
 
@@ -28,7 +27,7 @@ CLASS = [f"student {number:02}" for number in range(40)]
 
 def work(student: str, why: str = "The file is a picture of a cat.", lab: str = LAB) -> Work:
     """A submission that needs no kernel: there is nothing to run in it."""
-    return Work(lab, version_of(ROOT, lab), student, None, why, 5, Limits(), True)
+    return Work(lab, worker._version(ROOT, lab), student, None, why, 5, Limits(), True)
 
 
 class Here(Executor):
@@ -99,6 +98,91 @@ def test_a_submission_that_ends_its_worker_costs_no_other_its_grade(
     assert [done.student for done in found if done.graded is None] == [killer]
 
 
+class Opener:
+    """Opens executors like `Breaks` and counts them; some submissions are deadly, wherever and whenever they run."""
+
+    def __init__(self, killers: set[str], error: type[Exception], late: str = "") -> None:
+        self.killers, self.error, self.late = killers, error, late
+        self.crews: list[Crew] = []
+        self.alone: list[tuple[int, str]] = []  # the number of the executor, and who was given to it without company
+
+    def __call__(self, crew: Crew) -> Executor:
+        self.crews.append(crew)
+        return Opened(self, len(self.crews))
+
+
+class Opened(Here):
+    """One executor of an `Opener`; a late one has its worker die with the next submission after it, if there is any."""
+
+    def __init__(self, opener: Opener, number: int) -> None:
+        self.opener, self.number, self.broken, self.dying = opener, number, False, False
+
+    def submit(self, call: Callable[..., Any], /, *args: Any, **words: Any) -> Future[Any]:
+        if self.broken:
+            raise BrokenProcessPool("a process in the pool died before")
+        students = {work.student for work in args[0]}
+        if len(students) == 1 and len(self.opener.crews) > 0:
+            self.opener.alone += [(self.number, *students)]
+        if not students & self.opener.killers and not self.dying:
+            self.dying = self.opener.late in students
+            return super().submit(call, *args, **words)
+        self.broken = self.opener.error is BrokenProcessPool
+        future: Future[Any] = Future()
+        future.set_exception(self.opener.error("a worker died"))
+        return future
+
+
+CREW = Crew(2, 2)
+
+
+def test_suspects_share_a_pool_and_a_deadly_one_costs_a_new_one() -> None:
+    """Of sixteen or so whom the broken pool held, one is deadly: three pools are opened after it, not one for each."""
+    opener = Opener({CLASS[20]}, BrokenProcessPool)
+    found = {done.student: done for done in grade_all(CLASS, work, opener, CREW)}
+    assert sorted(found) == CLASS
+    assert [student for student in CLASS if found[student].graded is None] == [CLASS[20]]
+    assert "a worker died" in found[CLASS[20]].trouble
+    # The class; what was left of it, and there the first suspects up to the deadly one; it alone; the other suspects.
+    assert opener.crews == [CREW, CREW, ALONE, ALONE]
+
+
+@pytest.mark.parametrize("error", [BrokenProcessPool, OSError], ids=["the whole pool", "one worker"])
+@pytest.mark.parametrize("killers", [CLASS[3:5], CLASS[::7], CLASS[-3:], CLASS], ids=["two", "some", "the last", "all"])
+def test_each_of_several_deadly_submissions_is_named_and_nobody_else(
+    error: type[Exception], killers: list[str]
+) -> None:
+    found = list(grade_all(CLASS, work, opener := Opener(set(killers), error), CREW))
+    assert sorted(done.student for done in found) == CLASS
+    if killers != CLASS:
+        assert sorted(done.student for done in found if done.graded is None) == killers
+    assert all(done.trouble for done in found if done.graded is None)
+    assert len(opener.crews) <= 1 + 3 * len(killers)
+
+
+@pytest.mark.parametrize("killers", [CLASS[20:21], CLASS[::7]], ids=["one", "some"])
+def test_an_executor_that_goes_on_without_a_worker_is_not_opened_again(killers: list[str]) -> None:
+    """A cluster gives a lost grader's place to a new one: no others need to begin for the sake of suspects."""
+    opener = Opener(set(killers), OSError)
+    assert sorted(done.student for done in grade_all(CLASS, work, opener, CREW) if not done.graded) == killers
+    assert opener.crews == [CREW]
+
+
+@pytest.mark.parametrize("late", CLASS[::3])
+def test_who_is_there_when_a_worker_dies_of_an_earlier_one_is_not_blamed(late: str) -> None:
+    """What one submission left behind ends the worker of the next: in a new one that next one is graded."""
+    found = list(grade_all(CLASS, work, Opener(set(), BrokenProcessPool, late), CREW))
+    assert sorted(done.student for done in found) == CLASS
+    assert [done.student for done in found if done.graded is None] == []
+
+
+def test_suspects_are_graded_without_company() -> None:
+    """Else one deadly submission would make suspects of others for ever."""
+    opener = Opener({CLASS[20]}, BrokenProcessPool)
+    list(grade_all(CLASS, work, opener, CREW))
+    assert (3, CLASS[20]) in opener.alone
+    assert len({student for number, student in opener.alone if number > 1}) >= 4
+
+
 def test_pools_that_all_break_are_not_tried_for_ever() -> None:
     """When no worker can live here, that is said for everybody, after two tries."""
     opened: Counter[str] = Counter()
@@ -114,6 +198,35 @@ def test_pools_that_all_break_are_not_tried_for_ever() -> None:
     assert sorted(done.student for done in found) == CLASS
     assert all(done.trouble and done.graded is None for done in found)
     assert opened["pools"] == 4  # two for the class, and each of the two that they were given alone
+
+
+@pytest.mark.parametrize(
+    ("count", "processors", "crew"),
+    [
+        (1, 8, Crew(1, 3, 1, 1)),
+        (100, 1, Crew(1, 2, 2, 1)),
+        (10, 2, Crew(1, 3, 1.5, 1)),
+        (399, 2, Crew(1, 3, 1.5, 1)),
+        (400, 2, Crew(2, 2, 2, 1)),
+        (100_000, 2, Crew(2, 2, 2, 1)),
+        (100, 3, Crew(2, 3, 2, 1)),
+        (100, 8, Crew(4, 3, 1.5, 4)),
+        (1200, 8, Crew(6, 2, 1.5, 4)),
+        (100_000, 8, Crew(8, 2, 2, 4)),
+        (3, 8, Crew(3, 3, 1.125, 3)),
+    ],
+)
+def test_a_crew_fits_the_class_and_the_machine(count: int, processors: int, crew: Crew) -> None:
+    """A worker keeps two processors busy, and its start costs as much as some submissions: few begin for a small class."""
+    assert Crew.fitting(count, processors) == crew
+
+
+@pytest.mark.parametrize(
+    ("workers", "at_once", "crew"),
+    [(1, None, Crew(1, 3, 1, 1)), (4, None, Crew(4, 2, 2, 2)), (9, None, Crew(9, 2, 4.5, 2)), (4, 5, Crew(4, 5, 5, 2))],
+)
+def test_what_somebody_asks_for_is_what_there_is(workers: int, at_once: int | None, crew: Crew) -> None:
+    assert Crew.fitting(50, 4, workers, at_once) == crew
 
 
 @pytest.mark.parametrize(("workers", "first"), [(1, 1), (2, 1), (3, 1), (8, 4)])

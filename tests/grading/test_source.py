@@ -187,3 +187,16 @@ def test_ones_own_layer_is_no_evidence() -> None:
     """BatchNorm2d may be built on the student's BatchNorm1d."""
     source = "class BatchNorm2d(BatchNorm1d):\n    pass\n"
     assert mentioned(source, "BatchNorm1d", "BatchNorm2d") == {}
+
+
+def test_torchs_own_class_as_a_base_is_evidence() -> None:
+    """Only the student's own one, by its plain name, is none."""
+    assert mentioned("class BatchNorm1d(nn.BatchNorm1d):\n    pass\n", "BatchNorm1d", "BatchNorm2d") != {}
+    assert mentioned("class BatchNorm2d(LayerNorm):\n    pass\n", "BatchNorm1d", "BatchNorm2d") != {}
+
+
+def test_the_last_definition_counts() -> None:
+    """Also where nothing in it could be a mention, and in whichever cell it stands."""
+    torchs, own = "def f(x):\n    return nn.GroupNorm(1, 2)(x)\n", "def f(x):\n    return x\n"
+    assert mentions([torchs, own], {"f"}) == {}
+    assert set(mentions([own, torchs], {"f"})) == {"f"}

@@ -55,6 +55,20 @@ def test_an_untouched_notebook_comes_back_as_it_was() -> None:
     assert done.notes == ()
 
 
+def test_what_happens_to_one_graft_reaches_no_other() -> None:
+    """A class shares the release: outputs, metadata and sources are written into each notebook, and into it alone."""
+    before, one = json.dumps(RELEASE), grafted(odd.release())
+    for cell in one.notebook.cells:
+        cell.metadata.setdefault("tags", []).append("seen")
+        cell.metadata.setdefault("nbgrader", {})["points"] = 99
+        cell.source = "gone"
+        if cell.cell_type == "code":
+            cell.outputs.append({})
+    one.notebook.metadata["kernelspec"] = {}
+    assert json.dumps(RELEASE) == before
+    assert json.dumps(grafted(odd.release()).notebook, sort_keys=True) == json.dumps(RELEASE, sort_keys=True)
+
+
 def test_a_plain_solution_stands_in_our_notebook() -> None:
     done = grafted(odd.solved())
     assert_full_work(done)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from autograder.errors import CourseError
 from autograder.grading import worker
 from autograder.grading.judge import Judge
 from autograder.grading.run import Item, Played
@@ -29,13 +31,14 @@ class Stage:
     """Plays nothing, and counts how many are on it at once."""
 
     def __init__(self) -> None:
-        self.now = self.most = 0
+        self.now = self.most = self.begun = 0
         self.stretch: set[float] = set()
         self.threads: set[int] = set()
 
     async def play(self, items: Sequence[Item], judge: Judge, limits: Limits, *, sandboxed: bool) -> Played:
         """Stay for a moment."""
         self.now += 1
+        self.begun += 1
         self.most = max(self.most, self.now)
         self.stretch.add(limits.stretch)
         self.threads.add(threading.get_ident())
@@ -58,6 +61,26 @@ def test_so_many_are_played_at_once_and_no_more(stage: Stage, at_once: int, most
     assert stage.most == most
     assert [result.student for result in found] == ["ada", "bela", "chen", "dora"]
     assert all("The cat was here." in result.report for result in found)
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 4])
+def test_nobody_is_played_while_too_many_wait_for_the_judge(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    """Else all would be played at the end, with only one processor's worth of judging left."""
+    conclude, judged, waiting = worker.conclude, 0, []
+
+    def slow(*given: Any, **words: Any) -> Any:
+        nonlocal judged
+        time.sleep(0.2)
+        waiting.append(stage.begun - judged)
+        judged += 1
+        return conclude(*given, **words)
+
+    monkeypatch.setattr(worker, "conclude", slow)
+    twelve = [replace(WORK, student=str(number)) for number in range(12)]
+    assert len(grade_bundle(twelve, at_once)) == 12
+    assert max(waiting) == at_once + worker.WAITING
 
 
 def test_judging_stays_in_the_thread_that_was_called(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,6 +112,27 @@ def test_another_version_is_refused_by_name(stage: Stage) -> None:
     assert "another version of lab01_batch_norm" in other.trouble
     assert str(ROOT) in other.trouble
     assert ours.trouble == ""
+
+
+def test_nobody_is_played_to_the_end_or_graded_by_a_lab_whose_reference_fails(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One sentence for all: they are told together. Who handed in nothing that can be read needs no reference."""
+    ended: list[bool] = []
+
+    async def play(*_: object, **__: object) -> Played:
+        await asyncio.sleep(20)
+        ended.append(True)
+        return Played()
+
+    def fails(judge: Judge) -> None:
+        raise CourseError("The reference fails in bn1d-training.")
+
+    monkeypatch.setattr(worker, "playing", play)
+    monkeypatch.setattr(Judge, "get_ready", fails)
+    found = grade_bundle([*FOUR, replace(WORK, student="eve", raw=None, unreadable="It is a cat.")], 2)
+    assert [result.trouble for result in found] == ["The reference fails in bn1d-training."] * 4 + [""]
+    assert ended == []
 
 
 def test_a_student_who_is_not_readable_needs_no_kernel(stage: Stage) -> None:

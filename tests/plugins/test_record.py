@@ -6,6 +6,7 @@ notebooks that are graded already. Then every file and every row must be the sam
 
 from __future__ import annotations
 
+import copy
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -227,6 +228,69 @@ c.Autograde.autograde_preprocessors.insert(2, Curve)
     recorder.record({s: graded(small.course, s, odd.solved()) for s in ("ann", "bob")})
     assert {s: row[0] for s, row in recorder.scores().items()} == {"ann": 8.0, "bob": 8.0}
     recorder.close()
+
+
+RETITLED = """
+import json
+from pathlib import Path
+def retitle(assignment, student, notebooks):
+    path = Path("autograded") / student / assignment / f"{assignment}.ipynb"
+    path.chmod(0o644)
+    notebook = json.loads(path.read_text())
+    notebook["cells"][0]["source"] = ["# Another title"]
+    path.write_text(json.dumps(notebook))
+"""
+STEP = """
+from nbgrader.preprocessors import NbGraderPreprocessor
+class Retitle(NbGraderPreprocessor):
+    def preprocess(self, nb, resources):
+        nb.cells[0].source = "# Another title"
+        return nb, resources
+"""
+EXPORTER = """
+from autograder.plugins.feedback import FeedbackExporter
+from autograder.plugins.sanitize import SubmissionExporter
+class Retitled:
+    def from_notebook_node(self, nb, resources=None, **kw):
+        text, resources = super().from_notebook_node(nb, resources, **kw)
+        return text.replace("Two functions", "Another title"), resources
+class Page(Retitled, FeedbackExporter):
+    pass
+class Submission(Retitled, SubmissionExporter):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        RETITLED + "c.Autograde.post_convert_hook = retitle",
+        RETITLED + "c.GenerateFeedback.pre_convert_hook = retitle",
+        STEP + "c.Autograde.autograde_preprocessors.insert(1, Retitle)",
+        STEP + "c.GenerateFeedback.preprocessors.insert(0, Retitle)",
+        EXPORTER + "c.GenerateFeedback.exporter_class = Page",
+        EXPORTER + "c.Autograde.exporter_class = Submission",
+    ],
+)
+def test_what_a_course_does_to_a_notebook_is_seen_on_the_page(small: Small, own: str) -> None:
+    """The page is made from what was just written, and not read again, only where nobody else had it in hand."""
+    config = small.course.root / "nbgrader_config.py"
+    config.write_text(config.read_text() + own)
+    recorder = Recorder(small.course.root, LAB)
+    recorder.record({s: graded(small.course, s, odd.solved()) for s in ("ann", "bob")})
+    for student in ("ann", "bob"):
+        page = recorder.feedback_page(student).read_text()
+        assert "Another title" in page
+        assert "Two functions" not in page
+    recorder.close()
+
+
+def test_what_is_recorded_is_not_changed_by_recording_it(small: Small) -> None:
+    """But for the report, which goes into the notebook: scores and comments of the gradebook are the page's."""
+    given = graded(small.course, "ann", odd.solved())
+    cells = copy.deepcopy(given.notebook.cells)
+    small.recorder.record({"ann": given})
+    assert given.notebook.cells == cells
 
 
 def test_the_gradebook_is_opened_once_and_asked_seldom(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -41,11 +43,16 @@ WAYS = {
     "another dtype": lambda x: (x * x).double(),
     "complex": lambda x: torch.complex(x, x),
     "another shape": lambda x: x.sum(0),
+    "another number of axes": lambda x: (x * x)[None],
+    "another shape and a subclass": lambda x: x.sum(0).as_subclass(Subclass),
+    "another shape without a gradient": lambda x: x.detach().sum(0),
+    "nested": lambda x: torch.nested.nested_tensor([x[0], x[1]]),
     "no gradient": lambda x: x.detach() * 1,
     "not one": lambda x: x.new_zeros(0, 3) * x[:0],
 }
 
 
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 def test_it_is_torchs_own(way: Callable[[torch.Tensor], torch.Tensor]) -> None:
     """Bit by bit: the gradient, what is left of the one that was given, the operators heard, or the error."""
@@ -84,6 +91,21 @@ def test_who_listens_to_functions_hears_the_same_of_both() -> None:
             run(y, grad)
         heard.append([name for name in mode.names if not name.startswith("__")])
     assert heard == [["backward"], ["backward"]]
+
+
+def test_a_shape_that_is_wrong_is_told_without_sympy() -> None:
+    """Many a mistake ends there, and each kernel would import it anew."""
+    told = "".join(
+        (
+            "import sys, torch; from autograder.probe.gradient import backward\n",
+            "try: backward(torch.ones(2, 3, requires_grad=True) * 2, torch.ones(2))\n",
+            "except RuntimeError as error: print(error)\n",
+            "print('sympy' in sys.modules)",
+        )
+    )
+    said = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert said.splitlines()[0].startswith("Mismatch in shape: grad_output[0] has a shape of torch.Size([2])")
+    assert said.splitlines()[-1] == "False"
 
 
 def test_a_torch_without_the_short_way_goes_the_long_one(monkeypatch: pytest.MonkeyPatch) -> None:

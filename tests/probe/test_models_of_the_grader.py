@@ -65,6 +65,49 @@ def test_float32_holds_the_same_numbers_as_float64() -> None:
     assert all(torch.equal(high[name], low[name].to(high[name].dtype)) for name in high)
 
 
+def test_a_model_shares_nothing_with_the_next_one() -> None:
+    """They are copies of one prototype; a function may do to its model what it likes."""
+    still = Network((("still", ("batch_norm", 3)), ("linear", 3, 2)), training=True)
+    for network in (NET, EVERY, still):
+        before, spoiled = make(network), make(network)
+        for module in spoiled.modules():
+            module.register_forward_hook(lambda *_: None)
+            module.momentum, module.training = 0.7, not module.training  # type: ignore[assignment]
+            module._buffers["more"] = torch.zeros(1)
+        with torch.no_grad():
+            for tensor in spoiled.state_dict().values():
+                tensor.zero_()
+        spoiled.append(nn.Identity())
+        after = make(network)
+        assert str(after) == str(before)
+        assert looks(after) == looks(before) != looks(spoiled)
+
+
+def looks(model: nn.Module) -> list[object]:
+    """All that there is to see of a model but for what torch keeps for itself."""
+    modules = [
+        (name, type(m), m.training, getattr(m, "momentum", None), len(m._forward_hooks), sorted(vars(m)))
+        for name, m in model.named_modules()
+    ]
+    return [*modules, *((name, t.dtype, t.tolist()) for name, t in model.state_dict().items())]
+
+
+def test_a_model_is_as_torch_makes_it() -> None:
+    """Copying leaves out nothing that a module of that class has of its own."""
+    for layer, own in {
+        ("linear", 4, 6): nn.Linear(4, 6),
+        ("batch_norm", 6): nn.BatchNorm1d(6),
+        ("relu",): nn.ReLU(),
+    }.items():
+        (made,) = make(Network((layer,)))  # type: ignore[arg-type]
+        assert type(made) is type(own)
+        tensors = {"_parameters", "_buffers"}
+        assert {k: v for k, v in vars(made).items() if k not in tensors} == {
+            k: v for k, v in vars(own).items() if k not in tensors
+        }
+        assert all(isinstance(p, nn.Parameter) and p.requires_grad for p in made.parameters())
+
+
 def test_a_maker_makes_another_model_for_each_seed() -> None:
     """And the same one for the same seed."""
     given = maker(Maker(NET))

@@ -165,12 +165,12 @@ def test_places_are_this_process_own_group_and_those_above(monkeypatch, own, mou
         "/proc/self/mountinfo": f"30 1 0:2 / /cg1 rw - cgroup a rw,memory\n31 1 0:3 {root} {where} rw shared:1 - cgroup2 b rw\n",
     }
     monkeypatch.setattr(Path, "read_text", lambda self: texts[str(self)])
-    assert [str(path) for path in groups._places()] == expected
+    assert [str(path) for path in groups.places()] == expected
 
 
 def test_without_version_2_the_reason_says_so(nobody_asked, monkeypatch):
     """And boxes have no group."""
-    monkeypatch.setattr(groups, "_places", lambda: iter(()))
+    monkeypatch.setattr(groups, "places", lambda: iter(()))
     assert groups.group_for(Limits()) is None
     assert "no cgroup v2" in groups.why_none()
 
@@ -225,7 +225,7 @@ def test_a_box_without_its_group_is_our_trouble(place, fault, monkeypatch):
 
 def _real_place() -> Path | None:
     """A part of a real hierarchy that can be written, whatever its controllers."""
-    return next((place for place in groups._places() if os.access(place, os.W_OK)), None)
+    return next((place for place in groups.places() if os.access(place, os.W_OK)), None)
 
 
 @pytest.mark.sandbox
