@@ -28,7 +28,7 @@ async def run(cells: list[str], limits: Limits) -> list[dict[str, object]]:
         for source in cells:
             if source.startswith("ask:"):
                 source = ANSWERS + source[4:]
-                answer = await session.ask("builtins:exec", source, wall_s=limits.wall_cell_s, max_bytes=10**6)
+                answer = await session.ask("builtins:exec", source.encode(), wall_s=limits.wall_cell_s, max_bytes=10**6)
                 text = (answer.data or b"").decode()
                 result = {"status": answer.status, "reason": answer.reason, "wall_s": 0.0}
                 result["error"] = asdict(answer.error) if answer.error else None

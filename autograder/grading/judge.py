@@ -23,7 +23,7 @@ from autograder.checks.tolerance import derive
 from autograder.errors import CourseError
 from autograder.grading.report import CheckResult, Diagnosis
 from autograder.probe.run import run
-from autograder.trace.codec import dump_scenarios
+from autograder.probe.serve import question
 from autograder.trace.reply import Reply, Words
 from autograder.trace.scenario import Dtype, Scenario, in_dtype
 from autograder.trace.trace import Trace
@@ -38,7 +38,7 @@ class Judge:
         self.lab = lab
         self.seed = seed
         self._scenarios: dict[str, tuple[Scenario, ...]] = {}
-        self._questions: dict[str, str] = {}
+        self._questions: dict[str, bytes] = {}
         self._expected: dict[str, tuple[Expected, ...]] = {}
         self._mistaken: dict[tuple[str, str, int], Trace] = {}
         self._shown: Counter[tuple[str, int]] = Counter()
@@ -52,10 +52,10 @@ class Judge:
             self._scenarios[check.name] = check.scenarios(Draw(self.seed, check.name))
         return self._scenarios[check.name]
 
-    def question(self, check: Check) -> str:
-        """Return the scenarios of a check as the text that a kernel is sent: the same for a whole class."""
+    def question(self, check: Check) -> bytes:
+        """Return the scenarios of a check as a kernel is sent them: the same for a whole class."""
         if check.name not in self._questions:
-            self._questions[check.name] = dump_scenarios(self.scenarios(check))
+            self._questions[check.name] = question(self.scenarios(check))
         return self._questions[check.name]
 
     def expected(self, check: Check) -> tuple[Expected, ...]:

@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 from autograder.errors import ProtocolError, SandboxError
 from autograder.grading.judge import Judge
 from autograder.kernel.client import CellRun, KernelSession
-from autograder.probe.serve import ANSWER, FORESEE, READY, request
+from autograder.probe.serve import ANSWER, READY, request
 from autograder.sandbox.policy import Limits
 from autograder.trace.codec import MAX_BYTES, load_reply
 from autograder.trace.parcel import unpack
@@ -112,8 +112,6 @@ class _Player:
         self.items, self.judge, self.limits, self.sandboxed = items, judge, limits, sandboxed
         self.played = Played()
         self.ahead = tuple(n for n, like in AHEAD.items() if any(like.search(i.source) for i in items if not i.skip))
-        asked = [judge.lab.check(item.check) for item in items if item.check is not None]
-        self.foreseen = FORESEE, request(*map(judge.question, asked))
         self.deadly: set[int] = set()
         self.restarts = 0
         self.stopped: Counter[str] = Counter()  # exercise -> checks that had to be stopped
@@ -138,9 +136,9 @@ class _Player:
         return self.played
 
     async def _start(self) -> KernelSession:
-        session = KernelSession(self.limits, sandboxed=self.sandboxed, ahead=self.ahead, foreseen=self.foreseen)
+        session = KernelSession(self.limits, sandboxed=self.sandboxed, ahead=self.ahead)
         await session.__aenter__()
-        seed = str(kernel_seed(self.judge.seed))
+        seed = str(kernel_seed(self.judge.seed)).encode()
         answer = await session.ask(READY, seed, wall_s=self.limits.start_s, max_bytes=MAX_BYTES)
         if answer.data is None:
             await session.__aexit__(None, None, None)
@@ -185,8 +183,8 @@ class _Player:
     async def _try_all(self, names: Sequence[str]) -> int:
         """Return how many of the checks, from the first, have their traces now."""
         assert self.session is not None
-        text = request(*(self.judge.question(self.judge.lab.check(name)) for name in names))
-        answer = await self.session.ask(ANSWER, text, wall_s=CHECK_WALL_S, max_bytes=MAX_BYTES)
+        asked = request(*(self.judge.question(self.judge.lab.check(name)) for name in names))
+        answer = await self.session.ask(ANSWER, asked, wall_s=CHECK_WALL_S, max_bytes=MAX_BYTES)
         if answer.data is None:
             if answer.status != "error":
                 await self._close()
@@ -213,8 +211,8 @@ class _Player:
             self.played.reasons[name] = f"not run: {check.exercise} had to be stopped in two other checks"
             return
         assert self.session is not None
-        text = request(self.judge.question(check))
-        answer = await self.session.ask(ANSWER, text, wall_s=CHECK_WALL_S, max_bytes=MAX_BYTES)
+        asked = request(self.judge.question(check))
+        answer = await self.session.ask(ANSWER, asked, wall_s=CHECK_WALL_S, max_bytes=MAX_BYTES)
         if answer.data is not None:
             try:
                 self._keep(name, load_reply(b"".join(unpack(answer.data, 1))))

@@ -53,24 +53,16 @@ class KernelSession:
         limits: bounds of this submission; `wall_notebook_s` starts when the kernel does.
         sandboxed: False runs the kernel as an ordinary process of this user, which every report must say.
         ahead: modules that the code will most likely import, by their full names, which a template may do for all kernels.
-        foreseen: a function of ours, `module:name`, and a text that it is called with once in a template, for all kernels.
 
     Raises (on entering):
         SandboxUnavailable: this machine cannot give a sandbox.
         SandboxError: the kernel did not start.
     """
 
-    def __init__(
-        self,
-        limits: Limits,
-        *,
-        sandboxed: bool = True,
-        ahead: Sequence[str] = (),
-        foreseen: tuple[str, str] | None = None,
-    ) -> None:
+    def __init__(self, limits: Limits, *, sandboxed: bool = True, ahead: Sequence[str] = ()) -> None:
         self.limits = limits
         self.sandboxed = sandboxed
-        self.ahead, self.foreseen = ahead, foreseen
+        self.ahead = ahead
         self._displays: dict[str, dict[str, Any]] = {}
         self._box: Box | None = None
         self._wire: Wire | None = None
@@ -90,9 +82,7 @@ class KernelSession:
         await ready(sandboxed=self.sandboxed)
         self._wire = Wire()
         try:
-            future = start_shell(
-                self._wire, self.limits, sandboxed=self.sandboxed, ahead=self.ahead, foreseen=self.foreseen
-            )
+            future = start_shell(self._wire, self.limits, sandboxed=self.sandboxed, ahead=self.ahead)
             try:
                 self._box = await asyncio.shield(asyncio.wrap_future(future))
             except asyncio.CancelledError:
@@ -140,8 +130,8 @@ class KernelSession:
             reason = f"The cell printed or showed more than {self.limits.output_mb:g} MB and was stopped."
         return CellRun(status, outputs.notebook_outputs(), outputs.error, reason, time.monotonic() - started)
 
-    async def ask(self, function: str, text: str, *, wall_s: float, max_bytes: int) -> Answer:
-        """Call a function of ours in the kernel, `module:name`, with a text and the notebook's names; take the bytes it returns.
+    async def ask(self, function: str, given: bytes, *, wall_s: float, max_bytes: int) -> Answer:
+        """Call a function of ours in the kernel, `module:name`, with bytes and the notebook's names; take the bytes it returns.
 
         What the code prints and shows meanwhile is thrown away. Status "ok" always comes with data.
         """
@@ -158,9 +148,7 @@ class KernelSession:
         # What is printed shares what a cell may print.
         room = max_bytes + 2**16 + int(4 * self.limits.output_mb * 2**20)
         wall = wall_s * self.limits.stretch
-        status, reason = await self._entered().request(
-            "ask", outputs, take, wall, room, text.encode(), function=function
-        )
+        status, reason = await self._entered().request("ask", outputs, take, wall, room, given, function=function)
         if status != "ok":
             if status == "timeout" and not reason:
                 reason = f"The check of the code took more than {wall_s:g} s and was stopped."

@@ -132,26 +132,17 @@ async def ready(*, sandboxed: bool = True) -> None:
         await asyncio.shield(asyncio.to_thread(template))
 
 
-def start_shell(
-    wire: Wire,
-    limits: Limits,
-    *,
-    sandboxed: bool = True,
-    ahead: Sequence[str] = (),
-    foreseen: tuple[str, str] | None = None,
-) -> Future[Box]:
+def start_shell(wire: Wire, limits: Limits, *, sandboxed: bool = True, ahead: Sequence[str] = ()) -> Future[Box]:
     """Start a notebook's kernel at the other end of a wire, as `ready` has settled.
 
-    `ahead` names modules that a template is to import first, if it has not yet, and `foreseen` a function of ours that it calls
-    with a text, once: the next kernels need not.
+    `ahead` names modules that a template is to import first, if it has not yet: the next kernels need not.
 
     Raises (in the future):
         SandboxError, SandboxUnavailable: see `start_box`, `start_fork`.
     """
     found = _template if sandboxed and os.environ.get(VARIABLE) != "cold" else None
     if found is not None:
-        given = {"ahead": list(ahead), "files": {}}
-        return start_fork(found, None, limits, given, link=wire.theirs, foreseen=foreseen)
+        return start_fork(found, None, limits, {"ahead": list(ahead), "files": {}}, link=wire.theirs)
     argv = [view().python, "-m", "autograder.template.shell", wire.where]
     return start_box(argv, None if sandboxed else RunFolder(), limits, sandboxed=sandboxed, link=wire.theirs)
 

@@ -1,15 +1,17 @@
-"""The probe's door inside a kernel: scenarios come in as text, traces go out as bytes.
+"""The probe's door inside a kernel: questions come in as bytes, traces go out as bytes.
 
-The grader has the kernel call these functions by name, each with a text and the notebook's names. Nothing here is secret, nothing
-decides.
+The grader makes the questions, and has the kernel call `ready` and `answer` by name, with bytes and the notebook's names. A
+question is a pickle, which only travels from the grader to a kernel: what a kernel sends back is never read that way. No question
+is in a kernel before its turn, so that no cell of a student's can look at what will be asked. Nothing here decides.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import pickle
 import random
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,20 +19,32 @@ import torch
 
 from autograder.probe.network import make
 from autograder.probe.run import run
-from autograder.trace.codec import dump_traces, load_scenarios
+from autograder.trace.codec import dump_traces
 from autograder.trace.network import Network
-from autograder.trace.parcel import pack
-from autograder.trace.scenario import Recipe, Scenario, draw, leaves
+from autograder.trace.parcel import pack, unpack
+from autograder.trace.scenario import Recipe, Scenario, bring, draw, leaves, noted
 
-READY, ANSWER, FORESEE = (f"autograder.probe.serve:{name}" for name in ("ready", "answer", "foresee"))
-
-
-def request(*checks: str) -> str:
-    """Return the text that asks for the scenarios of some checks, JSON text of each."""
-    return "\n".join(checks)  # JSON text has no line breaks
+READY, ANSWER = (f"autograder.probe.serve:{name}" for name in ("ready", "answer"))
+MOST_CHECKS = 10_000
 
 
-def ready(seed: str, namespace: dict[str, Any]) -> bytes:
+def question(scenarios: Sequence[Scenario]) -> bytes:
+    """Return one check's scenarios with their numbers drawn, which a class needs once and each of its kernels would do again."""
+    with noted() as drawn:
+        for leaf in leaves(tuple(vars(step) for scenario in scenarios for step in scenario.steps)):
+            if isinstance(leaf, Recipe):
+                draw(leaf)
+            elif isinstance(leaf, Network):
+                make(leaf)
+    return pickle.dumps((tuple(scenarios), drawn), protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def request(*questions: bytes) -> bytes:
+    """Return what asks for several checks at once."""
+    return pack(questions)
+
+
+def ready(seed: bytes, namespace: dict[str, Any]) -> bytes:
     """Load what the probe needs and say so, before any code of the student's runs and any of its time counts.
 
     From here on random, numpy and torch draw the same in every kernel with this seed, so that a replay sees what was graded.
@@ -42,22 +56,7 @@ def ready(seed: str, namespace: dict[str, Any]) -> bytes:
     return dump_traces([])
 
 
-def foresee(text: str) -> None:
-    """Read the scenarios of a request and draw their numbers, in a template, so that no fork has to.
-
-    They are no secret: each kernel is sent them in its turn, and what is expected of them never comes here.
-    """
-    for line in text.splitlines():
-        for scenario in _scenarios(line):
-            given = tuple(vars(step) for step in scenario.steps)
-            for leaf in leaves(given):
-                if isinstance(leaf, Recipe):
-                    draw(leaf)
-                elif isinstance(leaf, Network):
-                    make(leaf)
-
-
-def answer(text: str, namespace: dict[str, Any]) -> bytes:
+def answer(asked: bytes, namespace: dict[str, Any]) -> bytes:
     """Run the scenarios on the notebook's names and return a parcel of traces, one reply for each check.
 
     It ends with the first check that took too long: the grader decides whether the others are worth the time. What student code
@@ -65,14 +64,11 @@ def answer(text: str, namespace: dict[str, Any]) -> bytes:
     """
     replies = []
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        for line in text.splitlines():
-            traces = run(_scenarios(line), namespace)
+        for one in unpack(asked, MOST_CHECKS):
+            scenarios, drawn = pickle.loads(one)
+            bring(drawn)
+            traces = run(scenarios, namespace)
             replies.append(dump_traces(traces))
             if any(trace.took_too_long for trace in traces):
                 break
     return pack(replies)
-
-
-@lru_cache(maxsize=1024)
-def _scenarios(line: str) -> tuple[Scenario, ...]:
-    return load_scenarios(line)

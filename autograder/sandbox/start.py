@@ -156,12 +156,11 @@ def start_fork(
     *,
     variables: Mapping[str, str] | None = None,
     link: socket.socket | None = None,
-    foreseen: tuple[str, str] | None = None,
 ) -> Future[Box]:
     """Have the template fork what `given` says (see `autograder.template.process`); a run folder lies in the template's.
 
     The run folder is deleted when the box has ended, and also when it could not be started. With a `link` the fork is a
-    notebook's kernel at its other end; here it is closed. What is `foreseen` see `Template.foresee`.
+    notebook's kernel at its other end; here it is closed.
 
     Raises (in the future):
         SandboxError: the template is gone, or does not answer.
@@ -171,8 +170,6 @@ def start_fork(
         group: Group | None = None
         output, output_end = os.pipe()
         try:
-            if foreseen is not None:
-                template.foresee(*foreseen)
             group = group_for(limits)
             user_id = throw_away_user() if bwrap.is_root() else None
             _give_away(folder, user_id)

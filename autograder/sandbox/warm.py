@@ -62,7 +62,6 @@ class Template:
         self.landlock = 0
         self._init: int | None = None  # of process 1 of its box
         self._codes: dict[int, int] = {}
-        self._foreseen: set[tuple[str, str]] = set()
         self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             self._process = self._started(theirs, preload)
@@ -106,24 +105,6 @@ class Template:
             # bubblewrap's own death ends its box only from a certain moment on; process 1's always does.
             self._init = os.pidfd_open(first)
         return process
-
-    def foresee(self, function: str, text: str) -> None:
-        """Have a function of ours, `module:name`, called with a text before the next fork, unless it was before.
-
-        Raises:
-            SandboxError: the template is gone.
-        """
-        if (function, text) in self._foreseen:
-            return
-        self._foreseen.add((function, text))
-        content = sealed(text.encode())
-        try:
-            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [content]))]
-            self._link.sendmsg([json.dumps({"call": function}).encode()], rights)
-        except OSError as error:
-            raise SandboxError(f"The warm template is gone: {error}.") from error
-        finally:
-            os.close(content)
 
     @property
     def alive(self) -> bool:

@@ -4,8 +4,7 @@ Started as `python -m autograder.template.process SOCKET PROGRAM MODULE[:FUNCTIO
 (a socket, and the compiled filter of system calls), and what to import, and call. Each message on the socket is one request, a JSON
 object with descriptors: standard error, a file with what to run, and, for a notebook's kernel (`autograder.template.shell`), its
 socket. The answer is the first process of a new world, which waits until the grader has put it where it belongs, and once more when
-that has gone on, each time by the process id it sees and a pidfd; later comes how it ended. Other messages name a function of the
-grader's, to be called with the text in their one descriptor before the next fork.
+that has gone on, each time by the process id it sees and a pidfd; later comes how it ended.
 
 The template has one thread for life, since a fork copies no other; it holds no secret, since every fork has a copy of its memory;
 and it runs no code of a student's: that happens in the fork, behind the fence.
@@ -118,9 +117,6 @@ def _serve(link: socket.socket, program: bytes) -> bool:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
             descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
     request = json.loads(message)
-    if "call" in request:
-        _call(request["call"], descriptors[0])
-        return True
     for name in request["ahead"]:  # the grader's choice
         importlib.import_module(name)
     process = _fork(link, request, list(descriptors), program)
@@ -128,16 +124,6 @@ def _serve(link: socket.socket, program: bytes) -> bool:
         os.close(descriptor)
     _tell(link, "started", process)
     return True
-
-
-def _call(function: str, content: int) -> None:
-    """Call a function of the grader's with a text: all forks from now on have what it leaves in memory."""
-    os.lseek(content, 0, os.SEEK_SET)
-    with os.fdopen(content, encoding="utf-8") as file:
-        text = file.read()
-    module, name = function.split(":")
-    getattr(importlib.import_module(module), name)(text)
-    gc.freeze()
 
 
 def _tell(link: socket.socket, what: str, process: int) -> None:

@@ -216,7 +216,7 @@ class _Server:
         try:
             self.running = request["id"]
             if request["kind"] == "ask":
-                reply = self._answer_to(request["function"], request["data"].decode())
+                reply = self._answer_to(request["function"], request["data"])
             else:
                 reply = await self.kernel.do_execute(request["code"], silent=False, store_history=True)
             self.running = ""
@@ -227,11 +227,11 @@ class _Server:
                 reply["evalue"] = str(error)
         return dict(json_clean({name: reply.get(name) for name in REPLY}))  # type: ignore[no-untyped-call]
 
-    def _answer_to(self, function: str, text: str) -> dict[str, Any]:
-        """Call a function of the grader's, by `module:name`, with text and the notebook's names; what it returns is sent."""
+    def _answer_to(self, function: str, given: bytes) -> dict[str, Any]:
+        """Call a function of the grader's, by `module:name`, with bytes and the notebook's names; what it returns is sent."""
         module, name = function.split(":")
         shell = self.kernel.shell
-        answer = getattr(importlib.import_module(module), name)(text, shell.user_ns)
+        answer = getattr(importlib.import_module(module), name)(given, shell.user_ns)
         shell.events.trigger("post_execute")  # figures that were made meanwhile are nobody's
         if answer is not None:
             self.link.send("answer", {}, data=answer)

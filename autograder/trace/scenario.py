@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -222,8 +223,31 @@ def draw(recipe: Recipe) -> npt.NDArray[np.generic]:
     """
     # Not kept: what is large, and what is written out (two zeros of different sign are equal).
     kept = recipe.values is None and math.prod(recipe.shape) <= MAX_KEPT
-    numbers = _drawn(recipe) if kept else _drawn.__wrapped__(recipe)
+    numbers = _brought.get(recipe) if kept else _drawn.__wrapped__(recipe)
+    if numbers is None:
+        numbers = _drawn(recipe)
+    if kept and _noting:
+        _noting[-1][recipe] = numbers
     return np.array(numbers, order="C")  # a copy, and not ascontiguousarray: it would turn () into (1,)
+
+
+_brought: dict[Recipe, npt.NDArray[np.generic]] = {}
+_noting: list[dict[Recipe, npt.NDArray[np.generic]]] = []
+
+
+@contextmanager
+def noted() -> Iterator[dict[Recipe, npt.NDArray[np.generic]]]:
+    """Note the numbers that are drawn in a block, as far as it pays to keep them."""
+    _noting.append({})
+    try:
+        yield _noting[-1]
+    finally:
+        _noting.pop()
+
+
+def bring(drawn: Mapping[Recipe, npt.NDArray[np.generic]]) -> None:
+    """Have `draw` take these numbers, which another process has drawn; it copies them as ever."""
+    _brought.update(drawn)
 
 
 @lru_cache(maxsize=4096)

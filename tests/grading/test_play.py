@@ -127,10 +127,10 @@ def test_an_interrupted_check_counts_although_its_kernel_lives(kernel: type[Fake
     """A layer that sleeps is interrupted; the others of its exercise may not use up the notebook's time."""
     asked: list[str] = []
 
-    async def ask(self: FakeKernel, function: str, text: str, **words: object) -> Answer:
+    async def ask(self: FakeKernel, function: str, given: bytes, **words: object) -> Answer:
         if function == READY:
-            return await FakeKernel.ask(self, function, text, **words)
-        asked.append(text)
+            return await FakeKernel.ask(self, function, given, **words)
+        asked.append(function)
         return Answer("timeout", None, None, "It took too long.")
 
     kernel.ask = ask  # type: ignore[method-assign]
@@ -215,9 +215,9 @@ def test_one_request_is_enough_where_no_code_stands_between_checks(kernel: type[
     asked: list[str] = []
     ask = FakeKernel.ask
 
-    async def noting(self: FakeKernel, function: str, text: str, **words: object) -> Answer:
+    async def noting(self: FakeKernel, function: str, given: bytes, **words: object) -> Answer:
         asked.append(function)
-        return await ask(self, function, text, **words)
+        return await ask(self, function, given, **words)
 
     kernel.ask = noting  # type: ignore[method-assign]
     assert passed(played(DOUBLE, D1, Item(), D2, D3, TRIPLE, T1, T2)) == ["d1", "d2", "d3", "t1", "t2"]

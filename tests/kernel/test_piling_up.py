@@ -67,7 +67,7 @@ def below(pid: int) -> list[psutil.Process]:
 async def play() -> float:
     """Use a kernel as grading does, and return how much memory it had for itself."""
     async with KernelSession(LIMITS) as session:
-        await session.ask(READY, "5", wall_s=30, max_bytes=10**6)
+        await session.ask(READY, b"5", wall_s=30, max_bytes=10**6)
         assert (await session.run_cell(CELL)).status == "ok"
         return private_mb(session._box.process.pid)
 

@@ -187,7 +187,7 @@ def drawn(seed: int) -> str:
 
     async def talk() -> str:
         async with KernelSession(LIMITS) as session:
-            await session.ask(READY, str(seed), wall_s=30, max_bytes=10**6)
+            await session.ask(READY, str(seed).encode(), wall_s=30, max_bytes=10**6)
             source = "import random, numpy, torch\nprint(random.random(), numpy.random.rand(), torch.rand(1).item(), hash('a'))"
             return str((await session.run_cell(source)).outputs[0]["text"])
 
