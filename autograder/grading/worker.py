@@ -64,9 +64,7 @@ def grade_bundle(works: Sequence[Work], at_once: int = 1, stretch: float = 1) ->
             try:
                 if not prepared.unreadable:
                     judge.get_ready()
-            except (
-                AutograderError
-            ) as error:  # the lab's fault: nobody is graded against it, and nobody needs to be played
+            except AutograderError as error:  # the lab's fault: nobody is graded against it or needs to be played
                 found[number] = _trouble(work, error)
         for future in [future for future, number in playing_now.items() if number in found]:
             future.cancel()
