@@ -44,7 +44,7 @@ class Sizes:
 
     few: int = 12  # stock, otter, cold kernels
     trial: int = 1  # of these, to find the better number of threads for stock and otter
-    whole: int = 160
+    whole: int = 400
     limit: int = 20
     stages: int = 20
     largest: int = 1_000  # class that is really graded to see the growth
