@@ -57,7 +57,7 @@ class Dialogue:
                 return made
         finally:
             hello.cancel()
-        end = await made.ended(END_S) if hello.done() else box.ended.result() if ended.done() else None
+        end = await made.ended(END_S) if hello.done() or ended.done() else None
         raise _no_start(box, end)
 
     async def request(
