@@ -99,16 +99,21 @@ def _run(
         ledger.save()
     with progress_bar(console) as progress:
         bar = progress.add_task(lab, total=len(left))
-        for result in grade_all(left, work_of, open_crew, crew):
-            if result.graded is not None and result.report is not None:
-                _save(course, result.report, result.text)
-                rows[result.student] = Row.of(result.report)
-                waiting[result.student] = result.graded
-            else:
-                troubles[result.student] = result.trouble
-            if len(waiting) >= BATCH:
+        try:
+            for result in grade_all(left, work_of, open_crew, crew):
+                if result.graded is not None and result.report is not None:
+                    _save(course, result.report, result.text)
+                    rows[result.student] = Row.of(result.report)
+                    waiting[result.student] = result.graded
+                else:
+                    troubles[result.student] = result.trouble
+                if len(waiting) >= BATCH:
+                    write()
+                progress.advance(bar)
+        except BaseException:  # a cluster without workers, Ctrl-C: what is graded by now is not lost
+            with suppress(Exception):
                 write()
-            progress.advance(bar)
+            raise
         if not given.student and not troubles:
             ledger.open_seed = None
         write()

@@ -78,7 +78,8 @@ def main() -> None:
         if given.show_job:
             print(running.job_script())
             return
-        running.scale(jobs=given.jobs)
+        # Not `scale`: a job that is cancelled, or whose node fails, is to be replaced.
+        running.adapt(minimum_jobs=given.jobs, maximum_jobs=given.jobs)
         print(
             f"scheduler: {running.scheduler_address}; {given.jobs} jobs are submitted; Ctrl-C ends all of it",
             flush=True,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -255,3 +256,24 @@ def test_a_grader_that_is_killed_leaves_no_process_and_goes_on_where_it_was(own:
     run = autograder(own, "grade", LAB, "--jobs=1")
     assert run.code == 0, run.err
     assert report(own, "bob")["seed"] == 7
+
+
+def test_a_grader_that_is_interrupted_records_what_is_graded_by_then(own: Course) -> None:
+    """Not only whole batches: in a small class, or where the last worker of a cluster is gone, that would be nobody."""
+    own.submit("bob", odd.solved(double="import time\nwhile True:\n    time.sleep(0.1)\n"))
+    words = [sys.executable, "-m", "autograder", "grade", LAB, "--seed=7", "--jobs=2", "--cell=4"]
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    env.pop("NORMALIZATION_COURSE", None)
+    command = subprocess.Popen(words, cwd=own.root, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 120
+        while not (own.root / "reports" / LAB / "ann.json").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        command.send_signal(signal.SIGINT)
+        assert command.wait(60) != 0
+    finally:
+        command.kill()
+    assert set(json.loads((own.root / "reports" / f"{LAB}.ledger.json").read_text())["entries"]) == {"ann"}
+    assert own.scores("ann") == {"double": 2.0, "triple": 3.0, "why": None}
+    own.submit("bob", odd.solved(double=SQUARED))
+    assert written(own)[0] == {"bob"}
