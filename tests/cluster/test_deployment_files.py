@@ -14,8 +14,10 @@ import yaml
 from tests.cluster.loopback import DEPLOY, ROOT
 
 KUBERNETES: list[dict[str, Any]] = list(yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text()))
-WORKER = KUBERNETES[0]["spec"]["worker"]["spec"]
-SCHEDULER = KUBERNETES[0]["spec"]["scheduler"]["spec"]
+CLUSTER, WORKERS = (next(part for part in KUBERNETES if part["kind"] == kind) for kind in ("DaskCluster", "Deployment"))
+WORKER = WORKERS["spec"]["template"]["spec"]
+SCHEDULER = CLUSTER["spec"]["scheduler"]["spec"]
+LATER = {"hostUsers", "appArmorProfile"}  # what a pod of Kubernetes 1.21 had not
 
 
 @pytest.mark.parametrize("script", ["scheduler.sh", "worker.sh"])
@@ -51,6 +53,27 @@ def test_kubernetes_runs_the_scripts_over_tls_with_certificates_of_its_own_role(
     assert (mount["mountPath"], mount["name"], mount["readOnly"]) == (folder, volume["name"], True)
     assert volume["secret"]["secretName"] == f"grading-{container['name']}"
     assert pod["automountServiceAccountToken"] is False
+
+
+def test_what_kubernetes_1_21_did_not_know_is_asked_of_no_operator() -> None:
+    """The operator's definition of a cluster holds pods of that version: the rest is left out without a word, or refused."""
+    assert not LATER & fields(CLUSTER)
+    assert fields(WORKERS) >= LATER  # without them no box holds, and no worker grades
+
+
+def fields(part: Any) -> set[str]:
+    """The names of all fields, at any depth."""
+    if isinstance(part, dict):
+        return set(part).union(*map(fields, part.values()))
+    return set().union(*map(fields, part)) if isinstance(part, list) else set()
+
+
+def test_the_workers_are_pods_of_the_cluster_and_found_by_its_network_policy() -> None:
+    labels = WORKERS["spec"]["template"]["metadata"]["labels"]
+    policy = next(part for part in KUBERNETES if part["kind"] == "NetworkPolicy")["spec"]["podSelector"]["matchLabels"]
+    assert policy.items() <= labels.items()
+    assert WORKERS["spec"]["selector"]["matchLabels"].items() <= labels.items()
+    assert CLUSTER["spec"]["worker"]["replicas"] == 0
 
 
 def test_every_file_that_the_readme_names_is_there() -> None:
