@@ -10,10 +10,12 @@ import sys
 import tomllib
 import zipfile
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
@@ -150,6 +152,20 @@ def test_what_is_installed_is_what_is_pinned() -> None:
         [sys.executable, str(ROOT / "scripts" / "lock.py"), "--check"], capture_output=True, text=True, check=False
     )
     assert check.returncode == 0, check.stderr
+
+
+@pytest.mark.parametrize("python", ["3.11.0", "3.12.0", "3.13.0"])
+def test_every_pinned_package_can_be_installed_with_each_python_that_is_promised(python: str) -> None:
+    """Down to the first release of each: Debian 12 has Python 3.11.2, and one package that wants 3.11.5 ends the set-up."""
+    assert SpecifierSet(PYPROJECT["project"]["requires-python"]).contains(python)
+    installed = [d for d in metadata.distributions() if str(wants(d))]
+    assert len(installed) > 50
+    assert [d.metadata["Name"] for d in installed if not wants(d).contains(python)] == []
+
+
+def wants(distribution: metadata.Distribution) -> SpecifierSet:
+    """The versions of Python that a package asks for."""
+    return SpecifierSet(distribution.metadata.get("Requires-Python") or "")
 
 
 def test_a_version_that_is_not_the_pinned_one_is_found(tmp_path: Path) -> None:
