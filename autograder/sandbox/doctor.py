@@ -22,7 +22,7 @@ from autograder.sandbox.folder import RunFolder
 from autograder.sandbox.groups import groups, why_none
 from autograder.sandbox.keeper import keeper
 from autograder.sandbox.policy import POLL_S, Limits
-from autograder.sandbox.remedies import AN_ESCAPE, NO_LINUX, readable, remedy_for
+from autograder.sandbox.remedies import AN_ESCAPE, ASK_DOCTOR, NO_LINUX, readable, remedy_for
 from autograder.sandbox.start import start_box
 from autograder.sandbox.view import view
 from autograder.sandbox.warm import Template
@@ -97,7 +97,7 @@ def _tried(name: str, look: Callable[[], Finding]) -> Finding:
     try:
         return look()
     except (SandboxError, OSError, ValueError) as error:
-        return Finding(name, False, str(error), remedy_for(str(error)))
+        return Finding(name, False, str(error).removesuffix(ASK_DOCTOR), remedy_for(str(error)))
 
 
 def _bubblewrap() -> Finding:

@@ -6,6 +6,8 @@ import os
 
 from autograder.sandbox.bwrap import INSTALL
 
+ASK_DOCTOR = " Run `autograder doctor` for the remedy."  # what the doctor itself need not say
+
 NO_LINUX = (
     "bubblewrap needs Linux. On Windows use WSL2 (`wsl --install -d Debian`), on macOS a Linux virtual machine\n"
     "(UTM, Lima or Multipass). Without either, only --no-sandbox is left."
@@ -35,6 +37,12 @@ SYSCTL = (
     "root (`sudo .venv/bin/autograder grade ...`), which needs none."
 )
 
+SOMETHING_AROUND = (
+    "No setting of this machine forbids user namespaces to ordinary users, so something around this program does:\n"
+    "a chroot (the kernel makes none in it; a container or systemd-nspawn is the way), a filter of system calls, or a\n"
+    "service with RestrictNamespaces=. Grade outside of it, or as root, which needs none."
+)
+
 
 def readable(path: str) -> str:
     """The remedy for files that the box's user cannot read."""
@@ -57,6 +65,8 @@ def remedy_for(message: str) -> str:
             return SYSCTL.format(name="user.max_user_namespaces=10000")
     if os.path.exists("/.dockerenv") or os.path.exists("/run/.containerenv"):
         return IN_A_CONTAINER
+    if os.geteuid() != 0 and "No permissions to create new namespace" in message:
+        return SOMETHING_AROUND
     return "Look at the message above; bubblewrap's own words are in it. " + INSTALL
 
 

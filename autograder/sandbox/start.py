@@ -25,6 +25,7 @@ from autograder.sandbox.folder import RunFolder
 from autograder.sandbox.groups import group_for
 from autograder.sandbox.keeper import keeper
 from autograder.sandbox.policy import Limits, environment
+from autograder.sandbox.remedies import ASK_DOCTOR
 from autograder.sandbox.users import throw_away_user
 from autograder.sandbox.view import view
 from autograder.sandbox.warm import Template
@@ -230,7 +231,7 @@ def refusal(words: str) -> SandboxError:
     kind = SandboxError
     if any(sign in words for sign in ("ermission denied", "not permitted", "No permissions", "namespace")):
         kind = SandboxUnavailable
-    return kind(f"bubblewrap could not build a box: {words}. Run `autograder doctor` for the remedy.")
+    return kind(f"bubblewrap could not build a box: {words.rstrip('.')}.{ASK_DOCTOR}")
 
 
 def _unboxed(order: Order) -> Box:

@@ -6,7 +6,7 @@ import tempfile
 import pyseccomp
 import pytest
 
-from autograder.sandbox import bwrap, doctor, remedies, seccomp
+from autograder.sandbox import bwrap, doctor, remedies, seccomp, start
 from autograder.sandbox.doctor import Finding, findings, main
 
 pytestmark = pytest.mark.sandbox
@@ -95,6 +95,24 @@ def test_the_remedy_fits_the_setting(monkeypatch, setting, value, words):
     monkeypatch.setattr(remedies, "_number", lambda name: value if name == setting else None)
     monkeypatch.setattr(remedies.os, "geteuid", lambda: 1000)
     assert words in remedies.remedy_for("bwrap: setting up uid map: Permission denied")
+
+
+def test_where_no_setting_forbids_namespaces_what_is_around_is_named(monkeypatch):
+    """The kernel makes none in a chroot, whatever its settings say."""
+    monkeypatch.setattr(remedies, "_number", lambda name: None)
+    monkeypatch.setattr(remedies.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(remedies.os.path, "exists", lambda path: False)
+    assert "chroot" in remedies.remedy_for("bwrap: No permissions to create new namespace, likely because")
+    assert "chroot" not in remedies.remedy_for("bwrap: something else")
+
+
+def test_the_doctor_does_not_send_to_the_doctor(monkeypatch):
+    def refused():
+        raise start.refusal("bwrap: No permissions to create new namespace. See README.Debian.gz>.")
+
+    found = doctor._tried("a process in a box", refused)
+    assert found.detail.endswith("README.Debian.gz>.")
+    assert "doctor" not in found.detail
 
 
 def test_every_bad_finding_shows_its_remedy(monkeypatch, capsys):
