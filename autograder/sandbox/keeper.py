@@ -24,7 +24,7 @@ from autograder.sandbox.box import Box
 from autograder.sandbox.folder import remove_stale
 from autograder.sandbox.groups import close as close_groups
 from autograder.sandbox.policy import POLL_S
-from autograder.sandbox.tree import usage
+from autograder.sandbox.tree import Outsiders, usage
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -35,6 +35,7 @@ class Keeper:
 
     def __init__(self) -> None:
         self._boxes: list[Box] = []
+        self._outsiders = Outsiders()
         self._inbox: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
         self._wake, self._bell = socket.socketpair()
         self._wake.setblocking(False)
@@ -98,7 +99,7 @@ class Keeper:
 
     def _look(self) -> None:
         try:
-            seen = usage(box.process.pid for box in self._boxes)
+            seen = usage((box.process.pid for box in self._boxes), self._outsiders)
         except OSError as error:  # most likely out of file descriptors for a moment
             _log.warning("The watch over the boxes could not look at their memory: %s", error)
             return

@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
 import psutil
+
+ALL_AFTER_S = 1.0
+"""So often every process is looked at, whatever was found out before."""
 
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
@@ -30,18 +34,37 @@ class Usage:
     own_cpu_s: dict[int, float]
 
 
-def usage(roots: Iterable[int]) -> dict[int, Usage]:
-    """The usage of each root process together with all below it; a root that is gone is left out."""
+class Outsiders:
+    """Processes that stand below no root, which most are: a process only gets below one by being born there.
+
+    One is taken for an outsider when all above it are, never when the line was lost, since a parent may end meanwhile. It is told
+    from another that later has its id by the number of its folder in /proc, which no two share.
+    """
+
+    def __init__(self) -> None:
+        self.known: set[tuple[str, int]] = set()
+        self.since_s = 0.0
+
+
+def usage(roots: Iterable[int], outsiders: Outsiders | None = None) -> dict[int, Usage]:
+    """The usage of each root process together with all below it; a root that is gone is left out.
+
+    With `outsiders`, which is brought up to date, these are not looked at again for a while; `roots` must then be all there are.
+    """
+    roots = set(roots)
     if sys.platform != "linux":
         return _usage_elsewhere(roots)
     children: dict[int, list[int]] = defaultdict(list)
     times: dict[int, tuple[float, float]] = {}  # own, own and that of the children waited for
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        with suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:
+    known: set[tuple[str, int]] = set()
+    if outsiders is not None and time.monotonic() - outsiders.since_s < ALL_AFTER_S:
+        known = set() if any(int(name) in roots for name, _ in outsiders.known) else outsiders.known
+    with os.scandir("/proc") as entries:
+        folders = {(entry.name, entry.inode()) for entry in entries if entry.name.isdigit()}
+    for name, _ in folders - known:
+        with suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb", buffering=0) as file:
             # The name in parentheses may hold spaces and parentheses: everything after the last one counts.
-            words = file.read().rpartition(b")")[2].split()
+            words = file.read(4096).rpartition(b")")[2].split()
             children[int(words[1])].append(int(name))
             ticks = [int(word) for word in words[11:15]]
             times[int(name)] = (sum(ticks[:2]) / _TICKS, sum(ticks) / _TICKS)
@@ -59,6 +82,16 @@ def usage(roots: Iterable[int]) -> dict[int, Usage]:
             memory_mb=sum(_quick_mb(process) for process in members),
             own_cpu_s={process: times[process][0] for process in members},
         )
+    if outsiders is not None:
+        if not known:
+            outsiders.since_s = time.monotonic()
+        outside = {int(name) for name, _ in folders & known}
+        todo = [0, *outside]
+        while todo:
+            born = [process for process in children[todo.pop()] if process not in roots]
+            outside.update(born)
+            todo += born
+        outsiders.known = {folder for folder in folders if int(folder[0]) in outside}
     return found
 
 

@@ -38,15 +38,17 @@ class Link:
         if os.getpid() != self._process:
             return
         message = {"kind": kind, "parent": self.parent if parent is None else parent, "content": content}
-        body = json.dumps(message, default=str).encode() + (b"\0" + data if data else b"")
-        self._send(len(body).to_bytes(4, "big") + body)
+        text = json.dumps(message, default=str).encode() + (b"\0" if data else b"")
+        self._send((len(text) + len(data)).to_bytes(4, "big") + text, data)
 
-    def _send(self, frame: bytes) -> None:
+    def _send(self, frame: bytes, data: bytes) -> None:
         main = threading.get_ident() == self._main
         self._sending += main
         try:
             with self._lock:
                 self.socket.sendall(frame)
+                if data:  # which may be large, and is not copied
+                    self.socket.sendall(data)
         except BaseException:
             self.close()
             raise

@@ -18,6 +18,7 @@ import resource
 import signal
 import socket
 import struct
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,8 @@ EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, REMOVE_DIR, REMOVE_FILE = (1 << bit fo
 MAKE_SOCK, TRUNCATE, IOCTL_DEV = 1 << 9, 1 << 14, 1 << 15
 RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1}  # by version; from 5 on, ioctl on devices as well
 
+LAST_CAPABILITY = int(Path("/proc/sys/kernel/cap_last_cap").read_text()) if sys.platform == "linux" else 0
+
 _libc = ctypes.CDLL(None, use_errno=True)
 _calling = ctypes.PyDLL(None, use_errno=True)  # keeps Python's lock, which a child could not take
 
@@ -52,6 +55,12 @@ class Fence:
     scratch_mb: int
     shared_memory_mb: int
     home: str
+
+
+class Program(ctypes.Structure):
+    """A filter of system calls, as the kernel takes it: `sock_fprog`."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
 
 def new_world() -> int:
@@ -134,6 +143,8 @@ def _raise_loopback() -> None:
 def _shown_below(top: str) -> list[tuple[str, int | str]]:
     """Return what the template is shown below a folder, since Python or a course may lie there: mounts, held open, and links."""
     found: list[tuple[str, int | str]] = []
+    if not os.listdir(top):
+        return found  # as a rule; what is mounted below it would need a place there
     places = [line.split()[4].replace("\\040", " ") for line in Path("/proc/self/mountinfo").read_text().splitlines()]
     outermost: list[str] = []
     for place in sorted(place for place in places if place.startswith(f"{top}/")):
@@ -174,8 +185,7 @@ def _mount(source: str, place: str, kind: str | None, flags: int, data: str | No
 
 
 def _drop_capabilities() -> None:
-    last = int(Path("/proc/sys/kernel/cap_last_cap").read_text())
-    for capability in range(last + 1):
+    for capability in range(LAST_CAPABILITY + 1):
         _check(_libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0), "drop a capability")
     _check(_libc.prctl(PR_CAP_AMBIENT, 4, 0, 0, 0), "clear ambient capabilities")
     header = ctypes.create_string_buffer(struct.pack("Ii", 0x20080522, 0))
@@ -210,10 +220,6 @@ def _landlock(fence: Fence) -> None:
 
 def _filter(program: bytes) -> None:
     instructions = ctypes.create_string_buffer(program, len(program))
-
-    class Program(ctypes.Structure):
-        _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
-
     filled = Program(len(program) // 8, ctypes.addressof(instructions))
     _check(_libc.prctl(PR_SET_SECCOMP, 2, ctypes.byref(filled), 0, 0), "filter of system calls")
 

@@ -27,6 +27,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
+from ipykernel import ipkernel
 from ipykernel.compiler import XCachingCompiler, get_tmp_directory
 from ipykernel.displayhook import ZMQDisplayHook
 from ipykernel.ipkernel import IPythonKernel
@@ -37,10 +38,19 @@ from jupyter_client.session import Session
 from tornado.ioloop import IOLoop
 
 from autograder.template.link import Link
+from autograder.template.plain import Plain
 from autograder.template.streams import KEPT_BACK_S, Streams
 
 ARGUMENTS = ("--HistoryManager.enabled=False", "--IPKernelApp.parent_handle=1")  # no SQLite file, no poll for a parent
-REHEARSAL = ("1", "1 / 0", "import asyncio; await asyncio.sleep(0)", "%pwd", "print(1)")
+REHEARSAL = (
+    "1",
+    "1 / 0",
+    "import asyncio; await asyncio.sleep(0)",
+    "%pwd",
+    "print(1)",
+    "import traceback; traceback.format_stack()",  # reads the sources on the way here, as torch does when it is given a seed
+    "get_ipython().display_formatter.format(1); get_ipython().logger",  # made when first asked for
+)
 REPLY = ("status", "ename", "evalue", "traceback")
 
 
@@ -113,24 +123,18 @@ class NotebookApp(IPKernelApp):
             compiler_class=Compiler,
         )
         shell: Any = self.kernel.shell
-        shell.transform_cell = _remembering_the_last(shell.transform_cell)  # each cell is transformed twice, in a row
+        Plain(shell)
+        if hasattr(ipkernel, "_accepts_parameters"):  # asked for each cell, of the same function
+            ipkernel._accepts_parameters = _once(ipkernel._accepts_parameters)
         shell.ask_exit = lambda: None  # `exit()` in a cell ends no notebook
         # All that is asked of it.
         self.kernel.shell_channel_thread = SimpleNamespace(parent_thread=threading.main_thread())
         self.displayhook.get_execution_count = lambda: self.kernel.execution_count
 
 
-def _remembering_the_last(transform: Callable[[str], str]) -> Callable[[str], str]:
-    last: dict[str, str] = {}
-
-    def transformed(raw_cell: str) -> str:
-        done = last.pop(raw_cell, None)
-        if done is None:
-            last.clear()
-            last[raw_cell] = done = transform(raw_cell)
-        return done
-
-    return transformed
+def _once(accepts: Callable[..., Any]) -> Callable[..., Any]:
+    found = cache(lambda method, names: accepts(method, list(names)))
+    return lambda method, names: found(method, tuple(names))
 
 
 @cache
