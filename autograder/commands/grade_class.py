@@ -40,7 +40,7 @@ from autograder.sandbox import bwrap
 if TYPE_CHECKING:
     from autograder.plugins.record import Recorder
 
-BATCH = 16  # submissions between two visits to the gradebook
+BATCH = 32  # submissions between two visits to the gradebook
 
 
 def run(given: argparse.Namespace) -> int:

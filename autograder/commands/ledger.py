@@ -49,11 +49,11 @@ class Ledger:
         """Write the file; what was there is replaced in one step, so that a run may be stopped at any time."""
         text = {
             "open_seed": self.open_seed,
-            "entries": {student: asdict(entry) for student, entry in sorted(self.entries.items())},
+            "entries": {student: vars(entry) for student, entry in sorted(self.entries.items())},
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)
         new = self.path.with_suffix(".new")
-        new.write_text(json.dumps(text, indent=0), encoding="utf-8")
+        new.write_text(json.dumps(text), encoding="utf-8")
         os.replace(new, self.path)
 
     def entry_of(self, work: Work, seed: int | None = None) -> Entry:

@@ -144,10 +144,10 @@ class RecordFeedback(_Told, GenerateFeedback):  # type: ignore[misc]
 def _tagged_anew(notebook: NotebookNode) -> NotebookNode:
     """Return the notebook with tags that may be changed; all else is shared, for reading only."""
     cells = [
-        node({**cell, "metadata": node({**cell.metadata, "nbgrader": node(cell.metadata.nbgrader)})})
-        if "nbgrader" in cell.metadata
+        node({**cell, "metadata": node({**cell["metadata"], "nbgrader": node(cell["metadata"]["nbgrader"])})})
+        if "nbgrader" in cell["metadata"]
         else cell
-        for cell in notebook.cells
+        for cell in notebook["cells"]
     ]
     return node({**notebook, "cells": cells})
 

@@ -31,8 +31,8 @@ def check_scores(notebook: NotebookNode, report: Report) -> None:
     Raises:
         CourseError: it would not, as when the notebook and the checks disagree about points.
     """
-    for cell in notebook.cells:
-        tags = cell.metadata.get("nbgrader", {})
+    for cell in notebook["cells"]:
+        tags = cell["metadata"].get("nbgrader", {})
         if not tags.get("grade") or tags.get("solution"):
             continue
         result = report.check(tags["grade_id"])

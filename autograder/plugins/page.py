@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -76,17 +76,18 @@ class Section:
     verdicts: list[Verdict] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
 
-    @property
+    # Asked for when a section is complete, and often.
+    @cached_property
     def score(self) -> float:
         """Points earned here."""
         return sum(verdict.score for verdict in self.verdicts) + sum(answer.score or 0.0 for answer in self.answers)
 
-    @property
+    @cached_property
     def waiting(self) -> bool:
         """Tell whether a person has still to grade an answer here."""
         return any(answer.max_score and answer.score is None for answer in self.answers)
 
-    @property
+    @cached_property
     def max_score(self) -> float:
         """Points to be had here."""
         parts = [verdict.result.max_points for verdict in self.verdicts]
@@ -151,13 +152,13 @@ def points(value: float) -> str:
 
 def _sections(notebook: NotebookNode, report: Report) -> Iterator[Section]:
     section = Section()
-    for cell in notebook.cells:
-        tags: Mapping[str, Any] = cell.metadata.get("nbgrader", {})
+    for cell in notebook["cells"]:
+        tags: Mapping[str, Any] = cell["metadata"].get("nbgrader", {})
         result = report.check(tags.get("grade_id", "")) if tags.get("grade") else None
         own = bool(tags.get("solution")) or str(cell.get("id", "")).startswith(EXTRA)
-        opens = cell.cell_type == "code" and own and bool(section.verdicts)
+        opens = own and cell["cell_type"] == "code" and bool(section.verdicts)
         other = result is not None and bool(section.verdicts) and section.title != result.exercise
-        if opens or other or (own and cell.cell_type != "code"):
+        if opens or other or (own and cell["cell_type"] != "code"):
             if section.code or section.verdicts:
                 yield section
             section = Section()

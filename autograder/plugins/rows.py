@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,7 +30,7 @@ class Kind:
     sets: tuple[tuple[str, Any], ...]
     reads: tuple[str, ...]
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The columns that may be set."""
         return tuple(name for name, _ in self.sets)

@@ -53,6 +53,13 @@ class _OnOpenGradebook:
         self.gradebook: Any = self.parent.parent.gradebook  # type: ignore[attr-defined]
         return self.gradebook
 
+    def _each_tagged(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
+        """Do what nbgrader does for each cell, with those that are not its own left out: it looks at them for long."""
+        for index, cell in enumerate(nb["cells"]):
+            if "nbgrader" in cell["metadata"]:
+                nb["cells"][index], resources = self.preprocess_cell(cell, resources, index)  # type: ignore[attr-defined]
+        return nb, resources
+
 
 class SaveScores(_OnOpenGradebook, SaveAutoGrades):  # type: ignore[misc]
     """The machine's scores and comments of a notebook; a person's stay."""
@@ -60,8 +67,7 @@ class SaveScores(_OnOpenGradebook, SaveAutoGrades):  # type: ignore[misc]
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         """Save what stands in the notebook."""
         self._begin(resources)
-        saved: tuple[NotebookNode, Resources] = Preprocessor.preprocess(self, nb, resources)  # type: ignore[no-untyped-call]
-        return saved
+        return self._each_tagged(nb, resources)
 
 
 class LatePenalties(_OnOpenGradebook, AssignLatePenalties):  # type: ignore[misc]
@@ -91,9 +97,11 @@ class CheckedCells(CheckCellMetadata):  # type: ignore[misc]
 
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         """Raise nbgrader's ValidationError for cells that it would not take."""
-        found = [cell for cell in nb.cells if "nbgrader" in cell.metadata]
+        found = [cell for cell in nb["cells"] if "nbgrader" in cell["metadata"]]
         try:
-            _validated(json.dumps([[cell.cell_type, cell.metadata.nbgrader] for cell in found], sort_keys=True))
+            _validated(
+                json.dumps([[cell["cell_type"], cell["metadata"]["nbgrader"]] for cell in found], sort_keys=True)
+            )
         except ValidationError:
             super().preprocess(nb, resources)  # the same again, in nbgrader's words
         return nb, resources
@@ -144,7 +152,7 @@ class RecordedGrades(_OnOpenGradebook, Grades):
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         """Put them into the notebook and the resources."""
         gradebook = self._begin(resources)
-        nb, resources = Preprocessor.preprocess(self, nb, resources)  # type: ignore[no-untyped-call]
+        nb, resources = self._each_tagged(nb, resources)
         notebook = gradebook.find_submission_notebook(self.notebook_id, self.assignment_id, self.student_id)
         penalty = notebook.late_submission_penalty or 0
         names = resources["nbgrader"]

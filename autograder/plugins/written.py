@@ -7,17 +7,20 @@ verdict. nbformat copies, checks and writes a whole notebook each time, which ta
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 import nbformat
-from nbformat import NotebookNode, from_dict, v4
+from nbformat import NotebookNode
+from nbformat.v4 import rwbase
+
+from autograder.grading import reading
 
 CELLS, CELL_CHARS = 512, 8_000  # how many are kept, and how long; a class shares no long ones
 Version = tuple[int, int]
 
-text_of: Callable[[NotebookNode], str] = v4.writes_json
+quoted = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def written(notebook: NotebookNode) -> str:
@@ -26,16 +29,16 @@ def written(notebook: NotebookNode) -> str:
     Raises:
         nbformat.ValidationError: other programs would not read it.
     """
-    frame = node({**notebook, "cells": []})
+    frame = node({**notebook, "cells": [], "metadata": node({**notebook.metadata})})
     names = [cell.get("id") for cell in notebook.cells]
     if not names or None in names or len(set(names)) < len(names):  # nbformat gives names itself
         nbformat.validate(notebook, relax_add_props=True)
-        return f"{text_of(notebook)}\n"
+        return f"{nbformat.v4.writes_json(notebook)}\n"  # type: ignore[no-untyped-call]
     nbformat.validate(frame, relax_add_props=True)
     version = notebook.nbformat, notebook.nbformat_minor
-    cells = ",\n".join(_text(version, json.dumps(cell)) for cell in notebook.cells)
-    before, after = text_of(frame).split("[]", 1)
-    return f"{before}[\n{cells}\n ]{after}\n"
+    cells = ",\n  ".join(_text(version, cell) for cell in notebook.cells)
+    before, after = indented(_kept(frame)).split("[]", 1)
+    return f"{before}[\n  {cells}\n ]{after}\n"
 
 
 def node(given: Mapping[str, Any]) -> NotebookNode:
@@ -44,28 +47,53 @@ def node(given: Mapping[str, Any]) -> NotebookNode:
     return made
 
 
-def _text(version: Version, cell: str) -> str:
-    return _shared(version, cell) if len(cell) <= CELL_CHARS else _cell(version, cell)
+def _text(version: Version, cell: NotebookNode) -> str:
+    """Return the text of a cell, as it stands in that of a notebook."""
+    rest = {**cell}
+    source = rest.pop("source", None)
+    if not isinstance(source, str):
+        rest, source = {**cell}, None
+    known = json.dumps(rest)
+    is_short = len(known) + len(source or "") <= CELL_CHARS
+    return _shared(version, source, known) if is_short else _written(version, source, known)
 
 
 @lru_cache(maxsize=CELLS)
-def _shared(version: Version, cell: str) -> str:
-    return _cell(version, cell)
+def _shared(version: Version, source: str | None, rest: str) -> str:
+    return _written(version, source, rest)
 
 
-def _cell(version: Version, cell: str) -> str:
-    """Return the text of a cell, as it stands in that of a notebook which has no other."""
-    alone = node({**_empty(version), "cells": [from_dict(json.loads(cell))]})  # type: ignore[no-untyped-call]
+def _written(version: Version, source: str | None, rest: str) -> str:
+    cell = json.loads(rest) | ({} if source is None else {"source": source})
+    made = {"cells": [cell], "metadata": {}, "nbformat": version[0], "nbformat_minor": version[1]}
+    alone = reading.node(made)
     nbformat.validate(alone, relax_add_props=True)
-    before, after = _around(version)
-    return text_of(alone).removeprefix(f"{before}[\n").removesuffix(f"\n ]{after}")
+    return indented(_kept(alone).cells[0], 2)
 
 
-@lru_cache(maxsize=4)
-def _around(version: Version) -> tuple[str, str]:
-    before, after = text_of(_empty(version)).split("[]", 1)
-    return before, after
+def _kept(notebook: NotebookNode) -> NotebookNode:
+    """Return the notebook as it goes into a file, changed in place: texts as lines, and nothing that is of the moment."""
+    kept: NotebookNode = rwbase.strip_transient(rwbase.split_lines(notebook))  # type: ignore[no-untyped-call]
+    return kept
 
 
-def _empty(version: Version) -> NotebookNode:
-    return node({"cells": [], "metadata": node({}), "nbformat": version[0], "nbformat_minor": version[1]})
+def indented(value: Any, depth: int = 0) -> str:
+    """Return JSON as `json.dumps` writes it with sorted keys and an indent of one, which it does in Python, and four times as long.
+
+    `depth` is how far the first line's own is indented.
+    """
+    if isinstance(value, str):
+        return quoted(value)
+    if value is None:
+        return "null"
+    if not value or not isinstance(value, dict | list | tuple):
+        return json.dumps(value)
+    margin = " " * depth
+    if isinstance(value, dict):
+        opens, closes = "{}"
+        parts = [f"{quoted(key)}: {indented(value[key], depth + 1)}" for key in sorted(value)]
+    else:
+        opens, closes = "[]"
+        parts = [indented(part, depth + 1) for part in value]
+    between = f",\n {margin}"
+    return f"{opens}\n {margin}{between.join(parts)}\n{margin}{closes}"

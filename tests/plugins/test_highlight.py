@@ -11,7 +11,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from autograder.plugins.highlight import SHARED_CHARS, Lexer, _move, highlighted, joined, one_by_one
+from autograder.plugins.highlight import NAME, SHARED_CHARS, Lexer, _move, highlighted
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted([*ROOT.glob("solutions/*/*.py"), *ROOT.glob("autograder/[pt]*/*.py")])
@@ -52,6 +52,8 @@ ODD = [
     "class Été(Exception): __slots__ = ()",
     "#!/usr/bin/env python\n# comment",
     "lazy import x\nlazy from y import z",
+    "a = '''\\n&\\n\\n<b>\\n''' + \"\"\"\\n\"\"\"\n\n\tx = 'é' & y",
+    "#\nr = 1 if ſ else K  # the long s, and the sign of kelvin\n",
 ]
 
 
@@ -89,34 +91,24 @@ def test_the_comparison_above_meets_errors_and_many_kinds_of_tokens() -> None:
     assert len(found) >= 25
 
 
-def test_all_states_of_the_installed_pygments_can_be_joined() -> None:
+def test_names_of_ascii_are_pygments_names() -> None:
+    """The shorter expression stands in the place of pygments', if that still is written as it was."""
+    theirs = re.compile(PythonLexer.uni_name)
+    for char in map(chr, range(128)):
+        for text in (char, f"x{char}", f"_{char}x {char}"):
+            found, other = re.match(NAME, text), theirs.match(text)
+            assert (found and found[0]) == (other and other[0]), text
+    assert any(PythonLexer.uni_name in match.__self__.pattern for match, _, _ in PythonLexer()._tokens["root"])
+
+
+def test_few_rules_are_tried_where_a_name_begins() -> None:
     """Otherwise nothing is wrong but the time that it takes."""
     lexer = Lexer()
-    assert [name for name, rules in lexer._tokens.items() if joined(rules, lexer.flags) is None] == []
-
-
-@pytest.mark.parametrize("pattern", [r"(a)\1", r"(?P<x>a)(?P=x)", r"(a)?(?(1)b|c)", r"(?s)a.", r"(?x) a  b"])
-def test_a_rule_that_cannot_be_joined_is_tried_alone(pattern: str) -> None:
-    rules = [(re.compile("[0-9]+").match, None, None), (re.compile(pattern).match, None, None)]
-    assert joined(rules, 0) is None
-    find = one_by_one(rules)
-    assert find("12", 0) == (0, 2)
-    assert find("--", 0) is None
-
-
-def test_rules_with_a_group_that_was_not_seen_are_tried_alone() -> None:
-    """The groups of an expression are counted by Python: were one left, it would be taken for the next rule's."""
-    rules = [(re.compile("a # [\n(b) # ]\n", re.VERBOSE).match, None, None), (re.compile("c").match, None, None)]
-    assert joined(rules, re.VERBOSE) is None
-    assert joined(rules[1:], re.VERBOSE) is not None
-
-
-def test_the_first_rule_that_matches_wins_and_not_the_longest() -> None:
-    rules = [(re.compile(pattern).match, None, None) for pattern in ("(a)(b)?", "abc", r"[(\]](c)", r"(?i)(D)", r"\(")]
-    find = joined(rules, 0)
-    assert find is not None
-    for text in ("abc", "a", "(c", "]c", "(", "d", "D", "c", ""):
-        assert find(text, 0) == one_by_one(rules)(text, 0), text
+    for is_ascii in (True, False):
+        state = lexer._state("root", is_ascii)
+        assert [len(state[char]) for char in "xk="] == [1, 1, 1]
+        assert len(state["é"]) == len(PythonLexer()._tokens["root"])
+        assert "é" not in state  # or a text of all letters that there are would stay in memory
 
 
 def test_a_lexer_of_other_rules_goes_on_with_these(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,3 +144,11 @@ def test_one_state_always_stays(before: str, move: int | str | tuple[str, ...], 
 @pytest.mark.parametrize("source", ["x = 1 < 2 & '<b>'", "y = x\n" * SHARED_CHARS, *ODD])
 def test_the_html_is_pygments(source: str) -> None:
     assert highlighted(source) == highlight(source, PythonLexer(), HtmlFormatter(nowrap=True))
+
+
+def test_the_html_of_files_whole_and_spoiled_is_pygments() -> None:
+    lexer, formatter = PythonLexer(), HtmlFormatter(nowrap=True)
+    for number, path in enumerate(FILES):
+        source = path.read_text(encoding="utf-8")
+        for text in (source[:4000], spoiled(source, number), spoiled(source, -number)):
+            assert highlighted(text) == highlight(text, lexer, formatter), path

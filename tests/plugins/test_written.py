@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from autograder.plugins.written import CELL_CHARS, written
+from autograder.plugins.written import CELL_CHARS, indented, written
 from tests.submissions import odd
 
 PICTURE = "iVBORw0KGgo=\n"
@@ -135,3 +136,19 @@ def test_two_cells_of_one_name_are_written_as_nbformat_does() -> None:
     found = nbformat.reads(text, as_version=4)
     assert len({cell.id for cell in found.cells}) == len(notebook["cells"])
     assert [cell.source for cell in found.cells] == [cell["source"] for cell in notebook["cells"]]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        [],
+        "",
+        None,
+        [[], {}, [{}]],
+        {"b": [1, 2.5, -1e300, True, False, None], "a": {'é\n"\\': "☃\u2028\x00\x7f"}, "A": ((), ("x",))},
+        [float("inf"), float("nan"), 10**30, 0, 0.0],
+    ],
+)
+def test_json_is_indented_as_python_does_it(value: Any) -> None:
+    assert indented(value) == json.dumps(value, sort_keys=True, indent=1, ensure_ascii=False, separators=(",", ": "))
