@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -147,13 +148,15 @@ class Lab:
 
     def check(self, name: str) -> Check:
         """Return the check of that name; KeyError if the lab has none."""
-        return next(check for check in self.checks if check.name == name) if name in self.names else _unknown(name)
+        if name not in self._by_name:
+            raise KeyError(f"no check is called {name!r}")
+        return self._by_name[name]
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         """The names of all checks."""
-        return frozenset(check.name for check in self.checks)
+        return frozenset(self._by_name)
 
-
-def _unknown(name: str) -> Check:
-    raise KeyError(f"no check is called {name!r}")
+    @cached_property
+    def _by_name(self) -> dict[str, Check]:
+        return {check.name: check for check in self.checks}

@@ -47,6 +47,17 @@ class Expected:
             self._due[looks_at] = tuple(self._step(step, looks_at) for step in range(len(self.trace.observations)))
         return self._due[looks_at]
 
+    def reads(self, looks_at: Callable[[str], bool], address: str) -> bool:
+        """Tell whether a check reads an address here; remembered, so only to be asked about what our own code showed."""
+        known = self._read.setdefault(looks_at, {})
+        if address not in known:
+            known[address] = looks_at(address) and matches(address, self.only)
+        return known[address]
+
+    @cached_property
+    def _read(self) -> dict[Callable[[str], bool], dict[str, bool]]:
+        return {}
+
     @cached_property
     def _due(self) -> dict[Callable[[str], bool], Sequence[Sequence[Due]]]:
         return {}
@@ -165,7 +176,7 @@ def agrees(want: Seen, got: Seen, tolerance: float) -> bool:
     if not isinstance(got, Tensor) or got.dtype != want.dtype or got.array.shape != want.array.shape:
         return False
     with np.errstate(invalid="ignore", over="ignore"):
-        gap = np.abs(np.subtract(want.array.astype(np.float64), got.array)).max(initial=0.0)
+        gap = np.abs(np.subtract(want.array, got.array, dtype=np.float64)).max(initial=0.0)
     if np.isfinite(gap):
         return bool(gap <= tolerance)
     return difference("", want, want, got, tolerance) is None

@@ -12,15 +12,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from autograder.checks.check import Check, Mistake
+from autograder.checks.check import Check
 from autograder.checks.compare import Expected, agrees, differences
 from autograder.trace.scenario import matches
 from autograder.trace.trace import Failure, Observation, Trace
 
 FAMILY = re.compile(r"(batch|layer|group|instance|rms|weight)_norm")
 Traces = Mapping[str, Sequence[Trace]]  # by the name of the check, one for each scenario
-Show = Callable[[Mistake, Check, int], Trace]  # what a mistake does in one scenario of a check
-Shown = Callable[[Check, int], int]  # how many mistakes have been run in one scenario of a check
 
 
 class Known(Protocol):
@@ -36,34 +34,6 @@ class Known(Protocol):
 
 
 K = TypeVar("K", bound=Known)
-
-
-def diagnose(
-    check: Check,
-    exercise: Sequence[Check],
-    expected: Mapping[str, Sequence[Expected]],
-    given: Traces,
-    mistakes: Sequence[Mistake],
-    show: Show,
-    shown: Shown = lambda *_: 0,
-) -> Mistake | None:
-    """Return the mistake that a submission shows in a failing check, or None.
-
-    `exercise` are all checks of the exercise that were run. `show` runs a mistake, so it is asked as little as possible: first
-    about a scenario in which the submission is wrong, where nearly every mistake drops out, and which of those it has been asked
-    about already, as `shown` tells.
-    """
-    wrong = wrong_places(check, expected[check.name], given[check.name])
-
-    def fits(mistake: Mistake, other: Check, place: int) -> bool:
-        mistaken = show(mistake, other, place)
-        return alike(other, expected[other.name][place], mistaken, given[other.name][place])
-
-    def errs(mistake: Mistake, place: int) -> bool:
-        return is_wrong(check, expected[check.name][place], show(mistake, check, place))
-
-    counts = {other.name: len(given[other.name]) for other in exercise}
-    return choose(check, exercise, counts, wrong, mistakes, fits, errs, lambda place: shown(check, place))
 
 
 def choose(
@@ -112,8 +82,12 @@ def choose(
 
 def wrong_places(check: Check, expected: Sequence[Expected], given: Sequence[Trace]) -> list[int]:
     """Return the scenarios in which a submission is wrong, the shortest first: it tells as much, and sooner."""
-    wrong = [i for i, trace in enumerate(given) if is_wrong(check, expected[i], trace)]
-    return sorted(wrong, key=lambda i: len(given[i].observations))
+    return shortest_first([i for i, trace in enumerate(given) if is_wrong(check, expected[i], trace)], given)
+
+
+def shortest_first(places: Sequence[int], given: Sequence[Trace]) -> list[int]:
+    """Return scenarios in the order of the steps that a submission came to in them."""
+    return sorted(places, key=lambda i: len(given[i].observations))
 
 
 def is_wrong(check: Check, expected: Expected, trace: Trace) -> bool:
@@ -132,17 +106,17 @@ def alike(check: Check, expected: Expected, mistaken: Trace, given: Trace) -> bo
     if mistaken.autograd != given.autograd and not check.autograd:
         return False
     for step, (want, got) in enumerate(zip(mistaken.observations, given.observations, strict=True)):
-        reference = expected.trace.observations[step].failure if step < len(expected.trace.observations) else None
-        if failure_key(want.failure, reference) != failure_key(got.failure, reference):
+        if want.failure is not None or got.failure is not None:
+            reference = expected.trace.observations[step].failure if step < len(expected.trace.observations) else None
+            if failure_key(want.failure, reference) != failure_key(got.failure, reference):
+                return False
+        if any(compared(check, expected, step, address, got) for address in got.seen.keys() - want.seen.keys()):
             return False
         tolerances = expected.tolerances[step] if step < len(expected.tolerances) else {}
-        for address in want.seen.keys() | got.seen.keys():
-            if not compared(check, expected, step, address, got):
+        for address, value in want.seen.items():
+            if not expected.reads(check.looks_at, address) and not compared(check, expected, step, address, got):
                 continue
-            if address not in want.seen or address not in got.seen:
-                return False
-            a, b = want.seen[address], got.seen[address]
-            if not agrees(a, b, tolerances.get(address, 0.0)):
+            if address not in got.seen or not agrees(value, got.seen[address], tolerances.get(address, 0.0)):
                 return False
     return True
 

@@ -114,7 +114,7 @@ def grade_source(
 def _item(cell: Cell, node: NotebookNode, judge: Judge) -> Item:
     if cell.kind == "check" and cell.grade_id in judge.lab.names:
         return Item(check=cell.grade_id)
-    skip = SKIP_TAG in node.metadata.get("tags", ()) and cell.origin == "release"
+    skip = cell.origin == "release" and SKIP_TAG in node["metadata"].get("tags", ())
     return Item(cell.source if cell.kind == "student" else "", skip=skip)
 
 
@@ -181,14 +181,14 @@ def _written(
 ) -> NotebookNode:
     by_name = {result.name: result for result in results}
     for index, (cell, item) in enumerate(zip(notebook.cells, items, strict=True)):
-        if cell.cell_type != "code":
+        if cell["cell_type"] != "code":
             continue
-        cell.execution_count = None
+        cell["execution_count"] = None
         if item.check is not None:
-            cell.outputs = outputs.scoring(by_name[item.check])
+            cell["outputs"] = outputs.scoring(by_name[item.check])
         elif index in played.outputs:
             run = played.outputs[index]
-            cell.outputs = outputs.safe(run.outputs)
+            cell["outputs"] = outputs.safe(run.outputs)
             if run.status not in ("ok", "error") and run.reason:
                 cell.outputs.append(outputs.notice(run.reason))
     return notebook

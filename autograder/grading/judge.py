@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from types import CodeType
 
@@ -17,18 +18,30 @@ from autograder.checks.at_once import Wanted, wanted
 from autograder.checks.check import Check, Draw, Lab, Mistake
 from autograder.checks.compare import Difference, Expected, differences
 from autograder.checks.compose import choose_composed
-from autograder.checks.diagnose import Traces, alike, diagnose, wrong_places
+from autograder.checks.diagnose import Traces, alike, choose, is_wrong, shortest_first, wrong_places
 from autograder.checks.pairs import Signs, Spot, candidates, choose_two, same_at, wrong_spots
+from autograder.checks.suspects import Memory, is_far, suspects
 from autograder.checks.tolerance import derive
 from autograder.errors import CourseError
 from autograder.grading.report import CheckResult, Diagnosis
 from autograder.probe.run import run
 from autograder.probe.serve import question
+from autograder.trace.look import Look
 from autograder.trace.reply import Reply, Words
 from autograder.trace.scenario import Dtype, Scenario, in_dtype
 from autograder.trace.trace import Trace
 
 PATIENCE = 2  # checks of an exercise that two mistakes at once were looked for in without success
+
+
+@dataclass
+class Inquiry:
+    """What is found out about one submission, for all of its failed checks; `passed` names the others."""
+
+    passed: frozenset[str] = frozenset()
+    fruitless: Counter[str] = field(default_factory=Counter)  # by exercise, the checks that no two mistakes explained
+    suspects: dict[str, list[Mistake]] = field(default_factory=dict)  # by exercise
+    fits: dict[tuple[str, str, int], bool] = field(default_factory=dict)
 
 
 class Judge:
@@ -39,9 +52,12 @@ class Judge:
         self.seed = seed
         self._scenarios: dict[str, tuple[Scenario, ...]] = {}
         self._questions: dict[str, bytes] = {}
+        self._looks: dict[str, tuple[Look, ...]] = {}
         self._expected: dict[str, tuple[Expected, ...]] = {}
         self._mistaken: dict[tuple[str, str, int], Trace] = {}
         self._shown: Counter[tuple[str, int]] = Counter()
+        self._memory = Memory()
+        self._judged: dict[str, tuple[Sequence[Trace], list[int]]] = {}  # by check, whom last, and where that is wrong
         self._wrong: dict[tuple[str, str, int], frozenset[Spot]] = {}
         self._wanted = lru_cache(maxsize=1024)(self._wanted_of)
         self._by_id = {mistake.id: mistake for mistake in lab.mistakes}
@@ -53,10 +69,17 @@ class Judge:
         return self._scenarios[check.name]
 
     def question(self, check: Check) -> bytes:
-        """Return the scenarios of a check as a kernel is sent them: the same for a whole class."""
+        """Return the scenarios of a check as a kernel is sent them, and what is looked at: the same for a whole class."""
         if check.name not in self._questions:
-            self._questions[check.name] = question(self.scenarios(check))
+            self._questions[check.name] = question(self.scenarios(check), self.looks(check))
         return self._questions[check.name]
+
+    def looks(self, check: Check) -> tuple[Look, ...]:
+        """Return where is looked in each scenario of a check."""
+        if check.name not in self._looks:
+            looks = {scenario.only: Look(check.keys, scenario.only) for scenario in self.scenarios(check)}
+            self._looks[check.name] = tuple(looks[scenario.only] for scenario in self.scenarios(check))
+        return self._looks[check.name]
 
     def expected(self, check: Check) -> tuple[Expected, ...]:
         """Return what the reference shows: as the scenario says, in float64, and the tolerances."""
@@ -92,7 +115,8 @@ class Judge:
         key = (mistake.id, check.name, place)
         if key not in self._mistaken:
             names = namespace(mistake.source, mistake.id)
-            self._mistaken[key] = run([self.scenarios(check)[place]], names)[0]
+            looks = [self.looks(check)[place]]
+            self._mistaken[key] = run([self.scenarios(check)[place]], names, looks=looks)[0]
             self._shown[check.name, place] += 1
         return self._mistaken[key]
 
@@ -110,10 +134,13 @@ class Judge:
         if offence is not None:
             return _failed(check, *offence)
         wrong: list[tuple[Scenario, Difference]] = []
-        for scenario, expected, trace in zip(self.scenarios(check), self.expected(check), traces, strict=True):
+        places: list[int] = []
+        for place, (expected, trace) in enumerate(zip(self.expected(check), traces, strict=True)):
             found = next(differences(expected, trace, check.looks_at), None)
             if found is not None:
-                wrong.append((scenario, found))
+                wrong.append((self.scenarios(check)[place], found))
+                places.append(place)
+        self._judged[check.name] = traces, shortest_first(places, traces)
         if not wrong:
             return _passed(check)
         scenario, found = min(wrong, key=lambda pair: pair[0].size)
@@ -136,23 +163,49 @@ class Judge:
         """Return the named mistake that the traces of a failing check show, or None: the first of `diagnoses`."""
         return next(iter(self.diagnoses(check, given)), None)
 
-    def diagnoses(self, check: Check, given: Traces, fruitless: Counter[str] | None = None) -> tuple[Diagnosis, ...]:
+    def diagnoses(self, check: Check, given: Traces, inquiry: Inquiry | None = None) -> tuple[Diagnosis, ...]:
         """Return the named mistakes that the traces of a failing check show: one, two that were combined, or none.
 
-        `fruitless`, kept by the caller for one submission, counts by exercise the checks that no two mistakes explained: after some
-        of them there is likely more wrong than two things, and none is run any more.
+        The caller keeps one `inquiry` for all checks of a submission. After some checks of an exercise that no two mistakes
+        explained, there is likely more wrong than two things, and none is run any more.
         """
         if check.name not in given:
             return ()
+        inquiry = Inquiry() if inquiry is None else inquiry
         exercise = [other for other in self.lab.checks if other.exercise == check.exercise and other.name in given]
-        expected = {other.name: self.expected(other) for other in exercise}
-        found = diagnose(check, exercise, expected, given, self.lab.mistakes, self.mistaken, self.shown)
-        fruitless = Counter() if fruitless is None else fruitless
+        found = self._one(check, exercise, given, inquiry)
         named: tuple[Mistake, ...] = (found,) if found is not None else ()
-        if not named and fruitless[check.exercise] < PATIENCE:
+        if not named and inquiry.fruitless[check.exercise] < PATIENCE:
             named = self._two(check, exercise, given)
-            fruitless[check.exercise] += not named
+            inquiry.fruitless[check.exercise] += not named
         return tuple(Diagnosis(mistake.id, mistake.title, mistake.page, mistake.hint) for mistake in named)
+
+    def _one(self, check: Check, exercise: Sequence[Check], given: Traces, inquiry: Inquiry) -> Mistake | None:
+        def fits(mistake: Mistake, other: Check, place: int) -> bool:
+            key = (mistake.id, other.name, place)
+            if key not in inquiry.fits:
+                mistaken = self.mistaken(mistake, other, place)
+                inquiry.fits[key] = alike(other, self.expected(other)[place], mistaken, given[other.name][place])
+            return inquiry.fits[key]
+
+        def errs(mistake: Mistake, place: int) -> bool:
+            return is_wrong(check, self.expected(check)[place], self.mistaken(mistake, check, place))
+
+        counts = {other.name: len(given[other.name]) for other in exercise}
+        if check.exercise not in inquiry.suspects:
+            known = [mistake for mistake in self.lab.mistakes if mistake.exercise == check.exercise]
+            checks = {other.name: other for other in exercise}
+            inquiry.suspects[check.exercise] = suspects(
+                known, checks, counts, inquiry.passed, fits, self._is_far, self._memory
+            )
+        mistakes = inquiry.suspects[check.exercise]
+        judged, wrong = self._judged.get(check.name, (None, []))
+        if judged is not given[check.name]:
+            wrong = wrong_places(check, self.expected(check), given[check.name])
+        return choose(check, exercise, counts, wrong, mistakes, fits, errs, lambda place: self.shown(check, place))
+
+    def _is_far(self, mistake: Mistake, check: Check, place: int) -> bool:
+        return is_far(check, self.expected(check)[place], self.mistaken(mistake, check, place))
 
     def _two(self, check: Check, exercise: Sequence[Check], given: Traces) -> tuple[Mistake, ...]:
         signs = self._signs({other.name: given[other.name] for other in exercise})

@@ -40,12 +40,12 @@ class Slot:
 
 def slot_of(cell: NotebookNode) -> Slot:
     """Read the role of a cell of ours from its nbgrader metadata."""
-    tags = cell.metadata.get("nbgrader", {})
+    tags = cell["metadata"].get("nbgrader", {})  # by item: a notebook node looks for attributes in a roundabout way
     role: Role = "given"
     if tags.get("task"):
         role = "answer"
     elif tags.get("solution"):
-        role = "solution" if cell.cell_type == "code" else "answer"
+        role = "solution" if cell["cell_type"] == "code" else "answer"
     elif tags.get("grade"):
         role = "check"
     return Slot(role, cell, tags.get("grade_id"))
@@ -55,10 +55,10 @@ def owners(slots: Sequence[Slot], cells: Sequence[NotebookNode]) -> Iterator[int
     """Yield, for each submitted cell, the index of the slot it is meant for, or None for the student's own."""
     by_grade_id = {slot.grade_id: index for index, slot in enumerate(slots) if slot.grade_id}
     by_id = {slot.cell["id"]: index for index, slot in enumerate(slots) if "id" in slot.cell}
-    texts = Counter(text_of(slot.cell) for slot in slots)
-    by_text = {text_of(slot.cell): index for index, slot in enumerate(slots)}
+    said = [text_of(slot.cell) for slot in slots]
+    texts, by_text = Counter(said), {text: index for index, text in enumerate(said)}
     for cell in cells:
-        grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
+        grade_id = cell["metadata"].get("nbgrader", {}).get("grade_id")
         text = text_of(cell)
         known = by_text.get(text) if text[1] and texts[text] == 1 else None
         yield by_grade_id.get(grade_id, by_id.get(cell.get("id"), known))
@@ -71,6 +71,8 @@ def steady(slots: Sequence[Slot], visited: Sequence[int]) -> set[int]:
     moved, not the exercise.
     """
     order = list(dict.fromkeys(visited))
+    if order == sorted(order):
+        return set(order)
     weight = [len(slots) if slots[slot].role == "solution" else 1 for slot in order]
     best = list(weight)
     before: list[int | None] = [None] * len(order)
@@ -89,8 +91,9 @@ def steady(slots: Sequence[Slot], visited: Sequence[int]) -> set[int]:
 def text_of(cell: NotebookNode) -> tuple[str, str]:
     """A cell's type and its text, blind to line ends and to blanks at the end of a line."""
     # Most cells of a class are our own, word for word; what is long is one student's, and not kept.
-    plain = _plain if len(cell.source) <= MAX_KEPT else _plain.__wrapped__
-    return str(cell.cell_type), plain(cell.source)
+    source = cell["source"]
+    plain = _plain if len(source) <= MAX_KEPT else _plain.__wrapped__
+    return str(cell["cell_type"]), plain(source)
 
 
 @lru_cache(maxsize=2048)

@@ -6,20 +6,19 @@ nowhere; here the second is told where the first is told elsewhere. It runs noth
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from autograder.checks.diagnose import Traces
-from autograder.grading.judge import Judge
+from autograder.grading.judge import Inquiry, Judge
 from autograder.grading.report import CheckResult, Diagnosis
 
 
 def named(results: Sequence[CheckResult], judge: Judge, traces: Traces) -> list[CheckResult]:
     """Return the results, those that failed with the mistakes that they show: one as the diagnosis, the rest beside it."""
-    fruitless: Counter[str] = Counter()
     failed = [r.name for r in results if not r.passed]
-    found = {name: judge.diagnoses(judge.lab.check(name), traces, fruitless) for name in failed}
+    inquiry = Inquiry(frozenset(r.name for r in results if r.passed))
+    found = {name: judge.diagnoses(judge.lab.check(name), traces, inquiry) for name in failed}
     told: dict[str, list[str]] = {}  # by exercise, the ids in front
     for result in results:
         if found.get(result.name):

@@ -33,6 +33,7 @@ MAX_PICTURE_BYTES = 5_000_000
 MAX_BRACKETS = 1_000_000
 MAX_COMMAS = 6_000_000
 
+PLAIN = frozenset((str, int, float, bool, type(None)))  # what holds nothing else
 CELL_TYPES = ("code", "markdown", "raw")
 PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
@@ -116,10 +117,20 @@ def read_notebook(raw: bytes) -> NotebookNode:
 
 def node(fields: dict[str, Any]) -> NotebookNode:
     """Turn plain dictionaries into the type that nbformat, nbconvert and nbgrader pass around."""
-    from nbformat import from_dict  # who only reads the bytes, to hand them to a worker, does not wait for it
+    from nbformat import NotebookNode  # who only reads the bytes, to hand them to a worker, does not wait for it
 
-    made: NotebookNode = from_dict(fields)  # type: ignore[no-untyped-call]
-    return made
+    return _node(fields, NotebookNode)
+
+
+def _node(fields: dict[str, Any], kind: type[NotebookNode]) -> NotebookNode:
+    """Do as `nbformat.from_dict`, which asks each word and number what it is."""
+    return kind({key: value if type(value) in PLAIN else _part(value, kind) for key, value in fields.items()})
+
+
+def _part(given: Any, kind: type[NotebookNode]) -> Any:
+    if isinstance(given, dict):
+        return _node(given, kind)
+    return [_part(part, kind) for part in given] if isinstance(given, list | tuple) else given
 
 
 def _parse(raw: bytes) -> Any:
@@ -195,7 +206,7 @@ def _text(source: Any) -> str:
     if not isinstance(source, str):
         return ""
     # "\ud800" is legal JSON and no legal text; NUL cannot be compiled, and databases cut there.
-    return source.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
+    return (source if source.isascii() else source.encode("utf-8", "replace").decode("utf-8")).replace("\0", "")
 
 
 def _pictures(attachments: Any) -> dict[str, dict[str, str]]:

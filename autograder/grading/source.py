@@ -101,6 +101,8 @@ def mentions(sources: Sequence[str], exercises: Iterable[str]) -> dict[str, tupl
     wanted = set(exercises)
     found: dict[str, tuple[str, ...]] = {}
     for source in sources:
+        if source.isascii() and not any(name in source for name in wanted):
+            continue  # it defines none of them
         if not any(found.values()) and not _has_a_hint(source, wanted):
             continue  # to parse it takes ten times as long
         try:
@@ -126,9 +128,21 @@ def _has_a_hint(source: str, wanted: Iterable[str]) -> bool:
 def _may_mention(node: ast.ClassDef | ast.FunctionDef, lines: Sequence[str]) -> bool:
     """Tell whether a word of torch's stands anywhere in a definition but in its own name: nearly always none does."""
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-    text = "".join(lines[first - 1 : node.end_lineno])
+    words = _docstring(node, lines)
+    text = "".join(lines[n - 1] for n in range(first, (node.end_lineno or first) + 1) if n not in words)
     # Python reads a letter of another width as the plain one.
     return not text.isascii() or len(HINT.findall(text)) > len(HINT.findall(node.name))
+
+
+def _docstring(node: ast.ClassDef | ast.FunctionDef, lines: Sequence[str]) -> range:
+    """Return the lines (from 1) that hold the docstring of a definition and nothing else."""
+    said = node.body[0]
+    if isinstance(said, ast.Expr) and isinstance(said.value, ast.Constant) and isinstance(said.value.value, str):
+        last = said.end_lineno or said.lineno
+        beside = lines[said.lineno - 1].encode()[: said.col_offset] + lines[last - 1].encode()[said.end_col_offset :]
+        if not beside.strip():
+            return range(said.lineno, last + 1)
+    return range(0)
 
 
 def _mentioned(node: ast.ClassDef | ast.FunctionDef, lines: Sequence[str], wanted: set[str]) -> Iterable[str]:

@@ -89,7 +89,7 @@ def graft(release: NotebookNode, submitted: NotebookNode) -> Grafted:
         # A text or test cell that was dragged elsewhere says nothing about where its neighbours stand.
         if owner in unmoved or slot.role == "solution":
             anchor = owner
-        if slot.role == "given" and cell.cell_type == "code" and not same(cell, slot.cell):
+        if slot.role == "given" and cell["cell_type"] == "code" and not same(cell, slot.cell):
             # An import added to our set-up cell has to work; ours runs first, so that nothing of it is missing.
             behind.setdefault(owner, []).append(cell)
 
@@ -104,7 +104,7 @@ def graft(release: NotebookNode, submitted: NotebookNode) -> Grafted:
             origins.append("solution" if slots[index].role in ("solution", "answer") else "release")
         for extra in behind.get(index, ()):
             # Nothing runs in a blank or a raw cell, and a raw one would reach a web page unescaped.
-            if extra.source.strip() and extra.cell_type != "raw":
+            if extra["source"].strip() and extra["cell_type"] != "raw":
                 cells.append(_extra(extra, f"student-extra-{origins.count('extra') + 1}"))
                 origins.append("extra")
     notebook = node({"nbformat": 4, "nbformat_minor": 5, "metadata": dict(release.metadata), "cells": cells})
@@ -123,10 +123,10 @@ def _filled(slot: Slot, answer: NotebookNode | None) -> NotebookNode:
     """Our cell, with the student's text where it is the student's to write."""
     cell: NotebookNode = type(slot.cell)()
     dict.update(cell, slot.cell)  # what is in it is copied when the notebook is made of all cells
-    if cell.cell_type == "code":
-        cell.outputs, cell.execution_count = [], None
+    if cell["cell_type"] == "code":
+        cell["outputs"], cell["execution_count"] = [], None
     if slot.role == "solution":
-        cell.source = answer.source if answer is not None and answer.cell_type == "code" else EMPTY_SLOT
+        cell["source"] = answer.source if answer is not None and answer.cell_type == "code" else EMPTY_SLOT
     elif slot.role == "answer" and answer is not None and not same(answer, slot.cell):
         fenced = answer.cell_type == "code" and answer.source.strip()
         cell.source = harmless("```\n" + answer.source.replace("```", "'''") + "\n```" if fenced else answer.source)
@@ -178,5 +178,5 @@ def _notes(
 def _described(cells: Sequence[NotebookNode], origins: Sequence[Origin]) -> Iterator[Cell]:
     for index, (cell, origin) in enumerate(zip(cells, origins, strict=True)):
         slot = slot_of(cell)
-        kind: Kind = "check" if slot.role == "check" else "student" if cell.cell_type == "code" else "text"
-        yield Cell(kind, slot.grade_id, cell.source, origin, index)
+        kind: Kind = "check" if slot.role == "check" else "student" if cell["cell_type"] == "code" else "text"
+        yield Cell(kind, slot.grade_id, cell["source"], origin, index)

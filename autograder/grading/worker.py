@@ -13,13 +13,14 @@ Nothing here knows the executor, the gradebook or the class.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import platform
 import traceback
 from collections.abc import Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from autograder.errors import AutograderError, CourseError
@@ -66,6 +67,7 @@ def grade_bundle(works: Sequence[Work], at_once: int = 1, stretch: float = 1) ->
                     judge.get_ready()
             except AutograderError as error:  # the lab's fault: nobody is graded against it or needs to be played
                 found[number] = _trouble(work, error)
+        _settle()
         for future in [future for future, number in playing_now.items() if number in found]:
             future.cancel()
             del playing_now[future]
@@ -75,6 +77,18 @@ def grade_bundle(works: Sequence[Work], at_once: int = 1, stretch: float = 1) ->
             found[number] = _concluded(*ready[number], future)
             players.done_with_one()
     return tuple(found[number] for number in range(len(works)))
+
+
+@cache
+def _settle() -> None:
+    """Keep Python's garbage collector from what stays for good: torch, the lab, what the reference shows.
+
+    To look through all of it takes a tenth of a second each time, and the traces of mistakes, which stay as well, would have it
+    done again and again.
+    """
+    gc.freeze()
+    young, middle, _ = gc.get_threshold()
+    gc.set_threshold(young, middle, 100)
 
 
 def _concluded(work: Work, prepared: Prepared, judge: Judge, played: Future[Played]) -> Result:

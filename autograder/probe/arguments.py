@@ -10,7 +10,9 @@ from typing import Any
 
 import torch
 
-from autograder.probe.network import Witness, make, maker
+from autograder.probe.network import make, maker
+from autograder.probe.witness import Witness
+from autograder.trace.look import EVERYTHING, Look
 from autograder.trace.network import Maker, Network
 from autograder.trace.scenario import Argument, Call, Recipe, Sizes, draw, leaves
 from autograder.trace.trace import Seen
@@ -19,37 +21,43 @@ from autograder.trace.trace import Seen
 class Given:
     """The arguments of one call, made, and how they were before it."""
 
-    def __init__(self, step: Call) -> None:
+    def __init__(self, step: Call, look: Look = EVERYTHING) -> None:
         named = {**{f"argument {n}": given for n, given in enumerate(step.args)}, **step.kwargs}
         made = {place: real(given) for place, given in named.items()}
         self.args = [made[f"argument {n}"] for n in range(len(step.args))]
         self.kwargs = {word: made[word] for word in step.kwargs}
-        self._watched = [(place, Bystander(given, made[place])) for place, given in named.items()]
+        self._watched = [Bystander(place, given, made[place], look) for place, given in named.items()]
 
     def left_behind(self) -> dict[str, Seen]:
         """Return what is to be said of the arguments after the call."""
         seen: dict[str, Seen] = {}
-        for place, bystander in self._watched:
-            seen.update(bystander.tells(place))
+        for bystander in self._watched:
+            seen.update(bystander.tells())
         return seen
 
 
 class Bystander:
-    """The tensors and models in one argument, and how they were before the call."""
+    """The tensors and models in one argument, and how they were before the call, as far as somebody looks."""
 
-    def __init__(self, given: Argument, made: Any) -> None:
-        self.tensors = [(leaf, leaf.clone()) for leaf in leaves(made) if isinstance(leaf, torch.Tensor)]
-        models = (leaf for leaf in leaves(made) if isinstance(leaf, torch.nn.Module))
-        networks = (leaf for leaf in leaves(given) if isinstance(leaf, Network))
-        self.models = [(network, Witness(model)) for network, model in zip(networks, models, strict=True)]
+    def __init__(self, place: str, given: Argument, made: Any, look: Look) -> None:
+        self.address = f"{place} is unchanged"
+        self.tensors: list[tuple[torch.Tensor, torch.Tensor]] = []
+        if look.at(self.address):
+            self.tensors = [(leaf, leaf.clone()) for leaf in leaves(made) if isinstance(leaf, torch.Tensor)]
+        self.models: list[Witness] = []
+        networks = [leaf for leaf in leaves(given) if isinstance(leaf, Network)]
+        if networks:
+            models = (leaf for leaf in leaves(made) if isinstance(leaf, torch.nn.Module))
+            for number, (network, model) in enumerate(zip(networks, models, strict=True)):
+                here = place if len(networks) == 1 else f"{place}, model {number}"
+                self.models.append(Witness(model, here, network.changes, look))
 
-    def tells(self, place: str) -> dict[str, Seen]:
+    def tells(self) -> dict[str, Seen]:
         seen: dict[str, Seen] = {}
         if self.tensors:
-            seen[f"{place} is unchanged"] = all(torch.equal(now, before) for now, before in self.tensors)
-        for number, (network, witness) in enumerate(self.models):
-            here = place if len(self.models) == 1 else f"{place}, model {number}"
-            seen.update(witness.tells(here, network.changes))
+            seen[self.address] = all(torch.equal(now, before) for now, before in self.tensors)
+        for witness in self.models:
+            seen.update(witness.tells())
         return seen
 
 

@@ -20,6 +20,11 @@ class HeardSlowly:
     def __init__(self, note: Note) -> None:
         self._modes = (_Functions(note), _Operators(note))
 
+    def tell(self, note: Note) -> None:
+        """Call this one from now on, inside the block."""
+        for mode in self._modes:
+            mode.note = note
+
     def __enter__(self) -> None:
         for mode in self._modes:
             mode.__enter__()  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Make the model that a Network describes, and tell what a function under test has left of it. Torch's own layers only.
+"""Make the model that a Network describes, of torch's own layers only. What a function leaves of it is `witness`'s to tell.
 
 A weight of a linear or convolutional layer is normal with variance 2 / fan_in, so that deep nets neither vanish nor explode; the
 other numbers lie where nothing that forgets them can hide: norm weights around 1.2, running variances around 2,
@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import nn
 
 from autograder.trace.network import BLOCK, STILL, Layer, Maker, Network
-from autograder.trace.scenario import Recipe, draw
-from autograder.trace.trace import Seen, Tensor
+from autograder.trace.scenario import Recipe, brought, draw
 
-MAX_SEEN = 40  # tensors of one network
 BATCHES_SEEN = 7  # what num_batches_tracked says: this model has been trained before
 
 _MAKE: dict[str, Callable[..., nn.Module]] = {
@@ -42,24 +42,57 @@ _MAKE: dict[str, Callable[..., nn.Module]] = {
 
 def make(network: Network) -> nn.Sequential:
     """Return the model: the same numbers for the same network, whatever the state of torch's random generator."""
-    model: nn.Sequential = _copied(_prototype(network.layers), network.training)
-    dtype, number = getattr(torch, network.dtype), -1
-    for name, module in model.named_modules():
-        for tensors in (module._parameters, module._buffers):
-            for own, there in tensors.items():
+    modules: list[nn.Module] = []
+    model: nn.Sequential = _copied(_prototype(network.layers), network.training, modules)
+    dtype = getattr(torch, network.dtype)
+    numbers = drawn(network) if network.at is None else _came_along(network, network.at)
+    for module in modules:
+        kept: tuple[dict[str, Any], ...] = (module._parameters, module._buffers)
+        for tensors in kept:
+            for name, there in tensors.items():
                 if there is None:
                     continue
-                number += 1
                 if there.is_floating_point():
-                    recipe = _recipe(f"{name}.{own}", there, (network.seed << 8) + number)
-                    drawn = torch.from_numpy(draw(recipe)).to(dtype, copy=True)
-                    tensors[own] = nn.Parameter(drawn) if tensors is module._parameters else drawn
+                    own = torch.from_numpy(next(numbers)).to(dtype, copy=True)
+                    tensors[name] = nn.Parameter(own) if tensors is module._parameters else own
                 else:
-                    tensors[own] = torch.full_like(there, BATCHES_SEEN)
-    for number, parameter in enumerate(model.parameters() if network.gradients else ()):
-        drawn_too = Recipe(tuple(parameter.shape), (network.seed << 8) + 128 + number, loc=0.5, through="float32")
-        parameter.grad = torch.from_numpy(draw(drawn_too)).to(parameter.dtype)
+                    tensors[name] = torch.full_like(there, BATCHES_SEEN)
+    for parameter in model.parameters() if network.gradients else ():
+        parameter.grad = torch.from_numpy(next(numbers)).to(parameter.dtype, copy=True)
     return model
+
+
+def drawn(network: Network) -> Iterator[npt.NDArray[np.generic]]:
+    """Yield the numbers of a network, an array for each tensor, in the order in which `make` needs them."""
+    prototype, number = _prototype(network.layers), -1
+    for name, module in prototype.named_modules():
+        for tensors in (module._parameters, module._buffers):
+            for own, there in tensors.items():
+                number += there is not None
+                if there is not None and there.is_floating_point():
+                    yield draw(_recipe(f"{name}.{own}", there, (network.seed << 8) + number))
+    for number, parameter in enumerate(prototype.parameters() if network.gradients else ()):
+        yield draw(Recipe(tuple(parameter.shape), (network.seed << 8) + 128 + number, loc=0.5, through="float32"))
+
+
+def _came_along(network: Network, at: int) -> Iterator[npt.NDArray[np.generic]]:
+    """Yield the same, where they begin at that place among the numbers that were brought: views of them."""
+    parameters, all_of_them = _shapes(network.layers)
+    for shape in (*all_of_them, *(parameters if network.gradients else ())):
+        count = shape.numel()
+        yield brought(at, count).reshape(shape)
+        at += count
+
+
+@lru_cache(maxsize=256)
+def _shapes(layers: tuple[Layer, ...]) -> tuple[tuple[torch.Size, ...], tuple[torch.Size, ...]]:
+    """Return the shapes of the parameters, and of all tensors that hold numbers, in order."""
+    prototype = _prototype(layers)
+    tensors = [there for m in prototype.modules() for there in (*m._parameters.values(), *m._buffers.values())]
+    return (
+        tuple(parameter.shape for parameter in prototype.parameters()),
+        tuple(there.shape for there in tensors if there is not None and there.is_floating_point()),
+    )
 
 
 @lru_cache(maxsize=256)
@@ -69,14 +102,19 @@ def _prototype(layers: tuple[Layer, ...]) -> nn.Sequential:
         return _sequential(layers)
 
 
-def _copied(module: Any, training: bool) -> Any:
-    """Return a module like it, with the same tensors in it until they are replaced, in that mode but for still blocks."""
+def _copied(module: Any, training: bool, copies: list[nn.Module]) -> Any:
+    """Return a module like it, with the same tensors in it until they are replaced, in that mode but for still blocks.
+
+    It and all modules in it are added to `copies`, each before those inside of it.
+    """
     training = training and not isinstance(module, _Still)
     made = module.__class__.__new__(module.__class__)
-    made.__dict__.update({key: v.copy() if type(v) in _OWN_EACH else v for key, v in module.__dict__.items()})
-    made.__dict__["training"] = training
+    copies.append(made)
+    # Most of them are empty, and quicker made than copied.
+    own = {key: v.copy() if v else type(v)() for key, v in module.__dict__.items() if type(v) in _OWN_EACH}
+    made.__dict__.update(module.__dict__, **own, training=training)
     for name, child in module._modules.items():
-        made._modules[name] = _copied(child, training)
+        made._modules[name] = _copied(child, training, copies)
     return made
 
 
@@ -89,7 +127,7 @@ class _Still(nn.Sequential):
 
 def maker(given: Maker) -> Callable[[int], nn.Sequential]:
     """Return the function of a seed that makes the network anew."""
-    return lambda seed: make(replace(given.network, seed=given.network.seed + 1 + int(seed)))
+    return lambda seed: make(given.of(int(seed)))
 
 
 def _sequential(layers: tuple[Layer, ...]) -> nn.Sequential:
@@ -114,64 +152,3 @@ def _recipe(name: str, there: torch.Tensor, seed: int) -> Recipe:
     if there.dim() == 1:
         return replace(drawn, loc=1.2, scale=0.3)
     return replace(drawn, scale=(2 / there[0].numel()) ** 0.5)
-
-
-class Witness:
-    """What a model was before a function was given it."""
-
-    def __init__(self, model: nn.Module) -> None:
-        self.model = model
-        self.modules = _modules(model)
-        self.numbers = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-        self.gradients = _gradients(model)
-        self.wanted = _wanted(model)
-
-    def tells(self, place: str, changes: bool) -> Iterator[tuple[str, Seen]]:
-        """Yield what is to be said of the model at a place among the arguments, as addresses and what stands there."""
-        modules, now = _modules(self.model), self.model.state_dict()
-        yield f"{place} keeps its mode", modules.modes == self.modules.modes
-        yield f"{place} keeps its hooks", modules.hooks == self.modules.hooks
-        if changes:
-            yield f"{place} keeps its momentum", modules.momenta == self.modules.momenta
-            yield f"{place} keeps its requires_grad", _wanted(self.model) == self.wanted
-            for name, tensor in list(now.items())[:MAX_SEEN]:
-                # A copy: a later step may go on training.
-                yield f"{place}: {name}", Tensor(str(tensor.dtype).removeprefix("torch."), tensor.cpu().clone().numpy())
-            return
-        kept = dict(_wanted(self.model)) == dict(self.wanted) and _same(_gradients(self.model), self.gradients)
-        yield f"{place} keeps its gradients", kept
-        yield f"{place} keeps its numbers", _same(now, self.numbers) and modules.momenta == self.modules.momenta
-
-
-@dataclass(frozen=True)
-class _Modules:
-    """Of each module of a model by its name: whether it is in training mode, its momentum, the number of its hooks."""
-
-    modes: list[tuple[str, bool]]
-    momenta: list[tuple[str, Any]]
-    hooks: list[tuple[str, int]]
-
-
-def _modules(model: nn.Module) -> _Modules:
-    named = list(model.named_modules())
-    kinds = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-    return _Modules(
-        [(name, module.training) for name, module in named],
-        [(name, getattr(module, "momentum", None)) for name, module in named],
-        [(name, sum(len(getattr(module, kind)) for kind in kinds)) for name, module in named],
-    )
-
-
-def _wanted(model: nn.Module) -> list[tuple[str, bool]]:
-    return [(name, parameter.requires_grad) for name, parameter in model.named_parameters()]
-
-
-def _gradients(model: nn.Module) -> dict[str, Any]:
-    return {name: None if p.grad is None else p.grad.clone() for name, p in model.named_parameters()}
-
-
-def _same(now: Any, before: Any) -> bool:
-    if now.keys() != before.keys():
-        return False
-    pairs = ((now[name], before[name]) for name in now)
-    return all(a is b if a is None or b is None else torch.equal(a, b) for a, b in pairs)

@@ -1,11 +1,14 @@
-"""Turn the student's objects into data: tensors, modules, returned values, exceptions. It reads and never judges."""
+"""Turn the student's objects into data: tensors, modules, returned values, exceptions. It reads and never judges.
+
+What stands where nobody looks is left alone.
+"""
 
 from __future__ import annotations
 
 import linecache
 import sysconfig
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from types import TracebackType
 from typing import Any
@@ -14,6 +17,7 @@ import numpy as np
 import torch
 
 from autograder.trace.codec import MAX_BITS
+from autograder.trace.look import EVERYTHING, Look
 from autograder.trace.trace import Failure, Frame, Opaque, Seen, Tensor
 
 MAX_ELEMENTS = 1 << 20
@@ -86,62 +90,103 @@ def _numpy(given: Any) -> Seen:
     return Opaque(f"numpy.{type(given).__name__}")
 
 
-def value(name: str, given: Any, depth: int = MAX_DEPTH) -> dict[str, Seen]:
+def value(name: str, given: Any, look: Look = EVERYTHING) -> dict[str, Seen]:
     """Return a value as data, its parts under `name[0]` or `name['key']` when it is a tuple, a list or a dictionary.
 
     Parts of parts come in the same way, down to MAX_DEPTH.
     """
-    if depth == 0 or not isinstance(given, tuple | list | Mapping):
-        return {name: thing(given)}
     seen: dict[str, Seen] = {}
+    _value(name, given, look, seen, MAX_DEPTH)
+    return seen
+
+
+def _value(name: str, given: Any, look: Look, seen: dict[str, Seen], depth: int) -> int:
+    """Write a value into `seen` and return at how many addresses it stands, looked at or not."""
+    if depth == 0 or type(given) in OWN or not isinstance(given, HOLDERS):
+        if look.at(name):
+            seen[name] = thing(given)
+        return 1
+    parts: Iterable[tuple[str, Any]]
     if isinstance(given, Mapping):
-        seen[f"{name} holds"] = "dict"
+        told: dict[str, Seen] = {f"{name} holds": "dict"}
         keys = list(given)[:MAX_ENTRIES]
         parts = [(f"{name}[{key if type(key) is int else str(key)[:MAX_TEXT]!r}]", given[key]) for key in keys]
     else:
-        seen[f"{name} holds"] = f"{'tuple' if isinstance(given, tuple) else 'list'} of {len(given)}"
-        seen[f"len({name})"] = len(given)
-        parts = [(f"{name}[{number}]", part) for number, part in enumerate(given[:MAX_ENTRIES])]
+        holds = f"{'tuple' if isinstance(given, tuple) else 'list'} of {len(given)}"
+        told = {f"{name} holds": holds, f"len({name})": len(given)}
+        parts = ((f"{name}[{number}]", part) for number, part in enumerate(given[:MAX_ENTRIES]))
+    seen.update({address: entry for address, entry in told.items() if look.at(address)})
+    count = len(told)
     for address, part in parts:
-        seen.update(value(address, part, depth - 1))
-        if len(seen) > MAX_SEEN:
+        count += _value(address, part, look, seen, depth - 1)
+        if count > MAX_SEEN:
             break
-    return seen
+    return count
 
 
-def state(m: torch.nn.Module) -> dict[str, Seen]:
+HOLDERS = (tuple, list, Mapping)
+
+
+def state(m: torch.nn.Module, look: Look = EVERYTHING) -> dict[str, Seen]:
     """Return what a module keeps: kinds, shapes and values of its tensors, the keys of its state dictionary."""
-    parameters, buffers = dict(m.named_parameters()), dict(m.named_buffers())
-    seen: dict[str, Seen] = {
-        "parameters": ", ".join(sorted(parameters)[:MAX_ENTRIES]),
-        "buffers": ", ".join(sorted(buffers)[:MAX_ENTRIES]),
-        "state_dict keys": ", ".join(sorted(m.state_dict())[:MAX_ENTRIES]),
-    }
-    for name in CONTRACT_NAMES:
-        _look_at(name, getattr(m, name, MISSING), parameters, buffers, seen)
-    seen.update(_rows(getattr(m, "weight_g", None), getattr(m, "weight_v", None)))
+    names, attributes, kinds, rows = looked_at(look)
+    parameters = dict(m.named_parameters()) if kinds else {}
+    buffers = dict(m.named_buffers()) if kinds else {}
+    seen: dict[str, Seen] = {}
+    if "parameters" in names:
+        seen["parameters"] = ", ".join(sorted(parameters)[:MAX_ENTRIES])
+    if "buffers" in names:
+        seen["buffers"] = ", ".join(sorted(buffers)[:MAX_ENTRIES])
+    if "state_dict keys" in names:
+        seen["state_dict keys"] = ", ".join(sorted(m.state_dict())[:MAX_ENTRIES])
+    for name in attributes:
+        _look_at(name, getattr(m, name, MISSING), parameters, buffers, look, seen)
+    if rows:
+        seen.update(_rows(getattr(m, "weight_g", None), getattr(m, "weight_v", None)))
     return seen
-
-
-def _look_at(
-    name: str, there: Any, parameters: Mapping[str, Any], buffers: Mapping[str, Any], seen: dict[str, Seen]
-) -> None:
-    kind, shape, value, graph = ADDRESSES[name]
-    if not isinstance(there, torch.Tensor):
-        seen[kind] = seen[shape] = "no tensor"
-        seen[value] = there if isinstance(there, Opaque) else thing(there)
-        return
-    seen[kind] = (
-        "a parameter" if name in parameters else "a buffer" if name in buffers else "neither parameter nor buffer"
-    )
-    seen[shape] = _form(there.shape, there.dtype) if type(there) in OWN else f"{tuple(there.shape)}, {there.dtype}"
-    seen[value] = thing(there)
-    if name in buffers:
-        seen[graph] = bool(there.requires_grad)
 
 
 @lru_cache(maxsize=256)
-def _form(shape: torch.Size, dtype: torch.dtype) -> str:
+def looked_at(look: Look) -> tuple[frozenset[str], tuple[str, ...], bool, bool]:
+    """Return what is looked at of a module: lists of names, attributes, whether of what kind one is, and rows of weight norm."""
+    names = frozenset(filter(look.at, ("parameters", "buffers", "state_dict keys")))
+    attributes = tuple(name for name in CONTRACT_NAMES if any(map(look.at, ADDRESSES[name])))
+    kinds = bool(names - {"state_dict keys"}) or any(
+        look.at(kind) or look.at(graph) for kind, _, _, graph in ADDRESSES.values()
+    )
+    return names, attributes, kinds, look.at(ROWS_LENGTHS) or look.at(ROWS_DIFFER)
+
+
+def _look_at(
+    name: str,
+    there: Any,
+    parameters: Mapping[str, Any],
+    buffers: Mapping[str, Any],
+    look: Look,
+    seen: dict[str, Seen],
+) -> None:
+    kind, shape, value, graph = ADDRESSES[name]
+    is_tensor = isinstance(there, torch.Tensor)
+    if look.at(kind):
+        seen[kind] = _kind(name, parameters, buffers) if is_tensor else "no tensor"
+    if look.at(shape):
+        seen[shape] = _form(there) if is_tensor else "no tensor"
+    if look.at(value):
+        seen[value] = there if isinstance(there, Opaque) else thing(there)
+    if look.at(graph) and is_tensor and name in buffers:
+        seen[graph] = bool(there.requires_grad)
+
+
+def _kind(name: str, parameters: Mapping[str, Any], buffers: Mapping[str, Any]) -> str:
+    return "a parameter" if name in parameters else "a buffer" if name in buffers else "neither parameter nor buffer"
+
+
+def _form(there: torch.Tensor) -> str:
+    return _known_form(there.shape, there.dtype) if type(there) in OWN else f"{tuple(there.shape)}, {there.dtype}"
+
+
+@lru_cache(maxsize=256)
+def _known_form(shape: torch.Size, dtype: torch.dtype) -> str:
     return f"{tuple(shape)}, {dtype}"
 
 
@@ -154,10 +199,8 @@ def _rows(g: Any, v: Any) -> dict[str, Seen]:
     rows = v.detach().double()  # (out, in)
     lengths = rows.square().sum(1, keepdim=True).sqrt()  # (out, 1)
     return {
-        "weight_g holds the lengths of the rows of weight_v": bool(
-            torch.allclose(g.detach().double(), lengths, rtol=1e-4)
-        ),
-        "weight_v has different rows": len(torch.unique(rows, dim=0)) == len(rows),
+        ROWS_LENGTHS: bool(torch.allclose(g.detach().double(), lengths, rtol=1e-4)),
+        ROWS_DIFFER: len(torch.unique(rows, dim=0)) == len(rows),
     }
 
 
@@ -175,6 +218,7 @@ CONTRACT_NAMES = (
 ADDRESSES = {
     name: (f"kind of m.{name}", f"shape of m.{name}", f"m.{name}", f"m.{name} keeps a graph") for name in CONTRACT_NAMES
 }
+ROWS_LENGTHS, ROWS_DIFFER = "weight_g holds the lengths of the rows of weight_v", "weight_v has different rows"
 MISSING = Opaque("missing")
 
 

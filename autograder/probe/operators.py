@@ -57,9 +57,17 @@ class Heard:
     def __init__(self, note: Note) -> None:
         self.note = note
 
+    def tell(self, note: Note) -> None:
+        """Call this one from now on, inside the block; whatever code that ran in it has turned off is on again."""
+        self.note = note
+        self._listen()
+
     def __enter__(self) -> None:
         self._before = getattr(_here, "note", None), Heard.latest
         self._looks = [getattr(functional, name) for name in _LOOKS]
+        self._listen()
+
+    def _listen(self) -> None:
         _here.note = Heard.latest = self.note
         for name, look in _LOOKS.items():
             setattr(functional, name, look)

@@ -50,15 +50,23 @@ class Watch:
         hooks = (torch.autograd.graph.saved_tensors_hooks(_same, self._unpack),) if self._autograd else ()
         return (*heard, *hooks)
 
+    def turn_to(self, log: OperatorLog) -> None:
+        """Inside the block, keep another log from now on: to begin and to end a block costs more than many a scenario."""
+        self._log = log
+        for block in self._made:
+            if isinstance(block, Heard | HeardSlowly):
+                block.tell(log.note)
+
     def _unpack(self, saved: Any) -> Any:
         self._log.unpacked = True
         return saved
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Watch:
         for block in self._made:
             block.__enter__()
         if self._made:
             self._followed.__enter__()
+        return self
 
     def __exit__(self, *error: Any) -> None:
         if self._made:

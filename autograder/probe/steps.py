@@ -17,6 +17,7 @@ from autograder.probe import observe
 from autograder.probe.arguments import Given, real
 from autograder.probe.gradient import backward
 from autograder.probe.oplog import inherited
+from autograder.trace.look import EVERYTHING, Look
 from autograder.trace.scenario import (
     Backward,
     Build,
@@ -35,12 +36,14 @@ from autograder.trace.scenario import (
 )
 from autograder.trace.trace import Seen
 
+UNCHANGED = "x is unchanged"
+
 
 class Bench:
     """What a scenario works on: the module, the graph that waits for its backward pass."""
 
-    def __init__(self, namespace: Mapping[str, Any]) -> None:
-        self.namespace = namespace
+    def __init__(self, namespace: Mapping[str, Any], look: Look = EVERYTHING) -> None:
+        self.namespace, self.look = namespace, look
         self.build: Build | None = None
         self.m: Any = None  # the module under test
         self.outer: Any = None  # what is called: the module, or the nn.Sequential around it
@@ -127,12 +130,13 @@ class Bench:
             self._construct(self.build)
         x = real(step.x)
         x.requires_grad_(step.x_requires_grad and step.grad_enabled)
-        before = x.detach().clone()
+        before = x.detach().clone() if self.look.at(UNCHANGED) else None
         if not _has_no_gradient(self.m):
             self.m.zero_grad(set_to_none=True)
         with torch.set_grad_enabled(step.grad_enabled):
             y = self.outer(x)
-        seen["x is unchanged"] = bool(torch.equal(x.detach(), before))
+        if before is not None:
+            seen[UNCHANGED] = bool(torch.equal(x.detach(), before))
         if self.build is not None and self.build.child:
             seen["forward hooks fired"], self.hooked = self.hooked, 0
         seen["y"] = observe.thing(y)
@@ -145,7 +149,7 @@ class Bench:
 
     def _twin(self, step: Twin, _: dict[str, Seen]) -> None:
         assert self.build is not None, "a Twin follows a Build"
-        bench = Bench(self.namespace)
+        bench = Bench(self.namespace, self.look)
         bench._construct(replace(self.build, kwargs={}))
         with torch.no_grad():
             bench.outer(real(step.x))
@@ -157,19 +161,21 @@ class Bench:
 
     def _backward(self, x: Any, y: Any, grad: Recipe, seen: dict[str, Seen]) -> None:
         backward(y, real(grad))
-        seen["x.grad"] = observe.thing(x.grad)
+        if self.look.at("x.grad"):
+            seen["x.grad"] = observe.thing(x.grad)
         for name, parameter in itertools.islice(self.m.named_parameters(), 20):
-            seen[f"m.{name}.grad"] = observe.thing(parameter.grad)
+            if self.look.at(address := f"m.{name}.grad"):
+                seen[address] = observe.thing(parameter.grad)
 
     def _state(self, _: State, seen: dict[str, Seen]) -> None:
-        seen.update(observe.state(self.m))
+        seen.update(observe.state(self.m, self.look))
 
     def _value(self, step: Value, seen: dict[str, Seen]) -> None:
-        seen.update(observe.value(step.target, self._target(step.target)))
+        seen.update(observe.value(step.target, self._target(step.target), self.look))
 
     def _call(self, step: Call, given: Given, seen: dict[str, Seen]) -> None:
         result = self._target(step.target)(*given.args, **given.kwargs)
-        seen.update(observe.value("result", result))
+        seen.update(observe.value("result", result, self.look))
 
 
 _DO: Mapping[type[Step], Callable[[Bench, Any, dict[str, Seen]], None]] = {

@@ -6,7 +6,8 @@ alone, as those of a recipe do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 # How many numbers follow each word: the fewest and the most.
@@ -39,7 +40,7 @@ class Network:
 
     Weights, biases and running statistics are drawn from the seed and lie away from their usual starting values, so that what
     forgets them shows. `gradients` gives every parameter a gradient that is already there. `changes` says that the function under
-    test is to train it: then its numbers are looked at afterwards; without it they must be as before.
+    test is to train it: then its numbers are looked at afterwards; without it they must be as before. `at` is that of a recipe.
     """
 
     layers: tuple[Layer, ...]
@@ -48,6 +49,7 @@ class Network:
     training: bool = True
     changes: bool = False
     gradients: bool = False
+    at: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built; ValueError says which layer."""
@@ -65,9 +67,17 @@ class Network:
 
 @dataclass(frozen=True)
 class Maker:
-    """A function of a seed that makes the network, with other numbers for each seed."""
+    """A function of a seed that makes the network, with other numbers for each seed.
+
+    `placed` holds those of some seeds whose numbers have a place already.
+    """
 
     network: Network
+    placed: Mapping[int, Network] = field(default_factory=dict)
+
+    def of(self, seed: int) -> Network:
+        """Return the network of a seed."""
+        return self.placed.get(seed) or replace(self.network, seed=self.network.seed + 1 + seed)
 
 
 def _count(layers: tuple[Layer, ...]) -> int:

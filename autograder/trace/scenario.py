@@ -8,12 +8,11 @@ travels and both sides see the same bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +21,8 @@ from autograder.trace.network import Maker, Network
 
 Dtype = Literal["float16", "float32", "float64", "int64"]
 Layout = Literal["contiguous", "transposed", "strided", "channels_last"]
+
+Numbers: TypeAlias = npt.NDArray[np.float64]
 
 MAX_ELEMENTS = 1 << 20  # of one recipe: a scenario is a question, not a load test
 MAX_KEPT = 1 << 10  # of one whose numbers are kept
@@ -32,7 +33,8 @@ class Recipe:
     """A tensor to draw: standard normal numbers times `scale` plus `loc`, both per channel (axis 1, or 0 if 1-d) if tuples.
 
     `values` (row-major) replaces the draw. `through` rounds to that dtype first, so that a float64 run can see exactly the
-    numbers of a float32 run. `layout` says how the numbers lie in memory and never changes their values.
+    numbers of a float32 run. `layout` says how the numbers lie in memory and never changes their values. `at` says that they have
+    been drawn elsewhere: where they begin among those that were brought.
     """
 
     shape: tuple[int, ...]
@@ -44,6 +46,7 @@ class Recipe:
     values: tuple[float, ...] | None = None
     positive: bool = False
     through: Dtype | None = None
+    at: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse a recipe that cannot be drawn; ValueError says which field is wrong."""
@@ -198,7 +201,23 @@ class Scenario:
 @lru_cache(maxsize=1 << 13)
 def matches(address: str, patterns: tuple[str, ...]) -> bool:
     """Tell whether an address fits one of the patterns; the brackets of an address are meant as they stand."""
-    return any(fnmatchcase(address, pattern.replace("[", "[[]")) for pattern in patterns)
+    return any(_fits(address, pattern) for pattern in patterns)
+
+
+def _fits(address: str, pattern: str) -> bool:
+    """Tell whether an address fits a pattern; without a regular expression where that is easy, since to make one takes long."""
+    if "*" not in pattern:
+        return len(address) == len(pattern) and all(p in ("?", a) for a, p in zip(address, pattern, strict=True))
+    if "?" in pattern:
+        return fnmatchcase(address, pattern.replace("[", "[[]"))
+    head, *parts, tail = pattern.split("*")
+    begin, end = len(head), len(address) - len(tail)
+    for part in parts:
+        at = address.find(part, begin, end)
+        if at < 0:
+            return False
+        begin = at + len(part)
+    return begin <= end and address.startswith(head) and address.endswith(tail)
 
 
 def recipes(step: Step) -> tuple[Recipe, ...]:
@@ -215,39 +234,47 @@ def leaves(given: object) -> Iterator[object]:
         yield given
 
 
+def changed(step: Step, change: Callable[[object], object]) -> Step:
+    """Return the step with something else for each of its leaves."""
+
+    def in_it(given: object) -> object:
+        if isinstance(given, tuple):
+            return tuple(map(in_it, given))
+        if isinstance(given, Mapping):
+            return {key: in_it(part) for key, part in given.items()}
+        return change(given)
+
+    return type(step)(**{key: in_it(given) for key, given in vars(step).items()})  # type: ignore[arg-type]
+
+
 def draw(recipe: Recipe) -> npt.NDArray[np.generic]:
     """Draw the numbers of a recipe, always the same ones: a C-contiguous array in the recipe's dtype.
 
     Raw Philox words become uniforms u in (0, 1), and pairs of those standard normals by Box and Muller; both are defined here,
     since numpy keeps its raw streams stable between releases but not its distributions.
     """
+    if recipe.at is not None:
+        here = brought(recipe.at, math.prod(recipe.shape)).reshape(recipe.shape)
+        return np.array(here, dtype=_DTYPES[recipe.dtype], order="C")
     # Not kept: what is large, and what is written out (two zeros of different sign are equal).
     kept = recipe.values is None and math.prod(recipe.shape) <= MAX_KEPT
-    numbers = _brought.get(recipe) if kept else _drawn.__wrapped__(recipe)
-    if numbers is None:
-        numbers = _drawn(recipe)
-    if kept and _noting:
-        _noting[-1][recipe] = numbers
-    return np.array(numbers, order="C")  # a copy, and not ascontiguousarray: it would turn () into (1,)
+    # A copy, and not ascontiguousarray: it would turn () into (1,).
+    return np.array(_drawn(recipe) if kept else _drawn.__wrapped__(recipe), order="C")
 
 
-_brought: dict[Recipe, npt.NDArray[np.generic]] = {}
-_noting: list[dict[Recipe, npt.NDArray[np.generic]]] = []
+_brought: Numbers = np.zeros(0)
+_DTYPES = {name: np.dtype(name) for name in get_args(Dtype)}
 
 
-@contextmanager
-def noted() -> Iterator[dict[Recipe, npt.NDArray[np.generic]]]:
-    """Note the numbers that are drawn in a block, as far as it pays to keep them."""
-    _noting.append({})
-    try:
-        yield _noting[-1]
-    finally:
-        _noting.pop()
+def bring(numbers: Numbers) -> None:
+    """Have these be the numbers that recipes and networks with a place stand for, in place of those before."""
+    global _brought
+    _brought = numbers
 
 
-def bring(drawn: Mapping[Recipe, npt.NDArray[np.generic]]) -> None:
-    """Have `draw` take these numbers, which another process has drawn; it copies them as ever."""
-    _brought.update(drawn)
+def brought(at: int, count: int) -> Numbers:
+    """Return a stretch of the numbers that were brought: a view, to be copied."""
+    return _brought[at : at + count]
 
 
 @lru_cache(maxsize=4096)
@@ -282,26 +309,20 @@ def in_dtype(scenario: Scenario, dtype: Dtype) -> Scenario:
     if scenario.own_dtype:
         return scenario
 
-    def moved(entry: object) -> object:
-        if isinstance(entry, Recipe):
-            if entry.dtype in ("int64", dtype):
-                return entry
-            return replace(entry, dtype=dtype, through=entry.through or entry.dtype)
-        if isinstance(entry, Network):
-            return entry.in_dtype(dtype)
-        if isinstance(entry, Maker):
-            return Maker(entry.network.in_dtype(dtype))
-        if isinstance(entry, tuple):
-            return tuple(moved(part) for part in entry)
-        if isinstance(entry, Mapping):
-            return {key: moved(part) for key, part in entry.items()}
-        return entry
+    def moved(leaf: object) -> object:
+        if isinstance(leaf, Recipe):
+            if leaf.dtype in ("int64", dtype):
+                return leaf
+            return replace(leaf, dtype=dtype, through=leaf.through or leaf.dtype)
+        if isinstance(leaf, Network):
+            return leaf.in_dtype(dtype)
+        return Maker(leaf.network.in_dtype(dtype)) if isinstance(leaf, Maker) else leaf
 
     steps: list[Step] = []
     for step in scenario.steps:
         if isinstance(step, Cast):
             steps.append(Cast(dtype))
             continue
-        step = type(step)(**{key: moved(entry) for key, entry in vars(step).items()})  # type: ignore[arg-type]
+        step = changed(step, moved)
         steps.append(replace(step, dtype=dtype) if isinstance(step, Build) else step)
     return replace(scenario, steps=tuple(steps))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from autograder.checks.check import Check, Draw, Lab, Mistake
-from autograder.grading.judge import Judge, namespace
+from autograder.grading.judge import Inquiry, Judge, namespace
 from autograder.probe.run import run
 from autograder.trace.scenario import Call, Recipe, Scenario
 
@@ -109,9 +109,12 @@ def test_who_was_graded_before_changes_no_name() -> None:
         for source in order:
             names = namespace(source, "submission")
             traces = {c.name: run(judge.scenarios(c), names) for c in CHECKS}
+            inquiry = Inquiry(frozenset(c.name for c in CHECKS if judge.verdict(c, traces[c.name]).passed))
             for check in CHECKS:
-                found = judge.diagnosis(check, traces)
-                assert (None if found is None else found.id) == named(source, check.name)
+                alone = judge.diagnosis(check, traces)
+                assert (None if alone is None else alone.id) == named(source, check.name)
+                if check.name not in inquiry.passed:
+                    assert judge.diagnoses(check, traces, inquiry)[:1] == (() if alone is None else (alone,))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +14,9 @@ from autograder.errors import CourseError
 from autograder.grading.judge import Judge, namespace
 from autograder.grading.report import CheckResult
 from autograder.probe.run import run
+from autograder.probe.serve import answer, request
+from autograder.trace.codec import load_traces
+from autograder.trace.parcel import unpack
 from autograder.trace.scenario import Build, Call, Forward, Recipe, Scenario, Value
 from autograder.trace.trace import Observation, Opaque, Tensor, Trace
 from solutions.lab01_batch_norm.checks import LAB as LAB_1
@@ -168,9 +170,12 @@ def test_the_reference_is_run_in_each_dtype_once() -> None:
 
 
 def test_a_kernel_is_asked_what_the_reference_was_asked() -> None:
-    """The text is made once for a class."""
+    """With the same numbers; the bytes are made once for a class."""
     judge = Judge(LAB, 3)
-    assert pickle.loads(judge.question(VALUES))[0] == judge.scenarios(VALUES)
+    [reply] = unpack(answer(request(judge.question(VALUES)), {"f": f}), 1)
+    shown = [trace.observations[0].seen["result"] for trace in load_traces(reply)]
+    due = [expected.trace.observations[0].seen["result"] for expected in judge.expected(VALUES)]
+    assert [number.array.tolist() for number in shown] == [number.array.tolist() for number in due]  # type: ignore[union-attr]
     assert judge.question(VALUES) is judge.question(VALUES)
 
 

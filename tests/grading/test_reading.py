@@ -9,8 +9,9 @@ import os
 from pathlib import Path
 
 import pytest
+from nbformat import from_dict
 
-from autograder.grading.reading import MAX_CELLS, MAX_FILE_BYTES, UnreadableSubmission, read_file, read_notebook
+from autograder.grading.reading import MAX_CELLS, MAX_FILE_BYTES, UnreadableSubmission, node, read_file, read_notebook
 from tests.submissions import odd
 
 PNG = base64.b64encode(b"\x89PNG not really").decode()
@@ -149,6 +150,22 @@ def test_what_is_read_is_never_deeper_than_nbformat_can_copy() -> None:
     read = read_notebook(raw)
     assert "[[" not in json.dumps(read.cells)
     assert copy.deepcopy(read) == read
+
+
+def test_a_node_is_what_nbformat_makes_of_it() -> None:
+    """At any depth, and no part of it is the given one."""
+    given = odd.solved() | {"more": ({"a": [1, None, True, 2.5, "x", [{"b": {}}]]}, [])}
+    made, due = node(given), from_dict(given)  # type: ignore[no-untyped-call]
+
+    def kinds(part: object) -> object:
+        if isinstance(part, dict):
+            return type(part), {key: kinds(value) for key, value in part.items()}
+        return type(part), [kinds(value) for value in part] if isinstance(part, list) else part
+
+    assert kinds(made) == kinds(due)
+    made["more"][0]["a"].append(1)
+    made["cells"][0]["source"] = "other"
+    assert kinds(node(given)) == kinds(due)
 
 
 def test_a_link_a_pipe_and_a_folder_are_not_read(tmp_path: Path) -> None:

@@ -183,6 +183,25 @@ def test_other_text_is_no_evidence(source: str) -> None:
     assert mentioned(source) == {}
 
 
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ('"""The backward pass of nn.BatchNorm1d."""', False),
+        ('"""The backward pass\n    of nn.BatchNorm1d.\n    """', False),
+        ('"""The backward pass."""; y.backward()', True),
+        ('"""The backward pass."""; y = 1; y.backward(); """\n    """', True),
+        ('f"""The {y.backward()} pass."""', True),
+        ('"""The pass.""" + y.backward()', True),
+        ('"""\u00e9 the pass."""; y.backward()', True),
+    ],
+)
+def test_a_docstring_hides_nothing_beside_it(body: str, found: bool) -> None:
+    """Only whole lines of it are passed over."""
+    source = f"def batch_norm_backward(y):\n    {body}\n"
+    ast.parse(source)
+    assert bool(mentions([source], {"batch_norm_backward"})) is found
+
+
 def test_ones_own_layer_is_no_evidence() -> None:
     """BatchNorm2d may be built on the student's BatchNorm1d."""
     source = "class BatchNorm2d(BatchNorm1d):\n    pass\n"

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from autograder.probe import oplog
+from autograder.probe import operators, oplog
 from autograder.probe.modes import HeardSlowly
 from autograder.probe.operators import Heard, can_hear
 from autograder.probe.oplog import OperatorLog, listening
@@ -187,3 +187,56 @@ def test_forward_mode_is_seen(hears: bool, monkeypatch: pytest.MonkeyPatch) -> N
         return torch.func.jvp(torch.sin, (x,), (torch.ones_like(x),))[1]
 
     assert run([Scenario("s", (Call("f", (Recipe((3,), 1),)),))], {"f": by_jvp})[0].autograd
+
+
+@pytest.mark.parametrize("hears", [True, False])
+def test_what_is_heard_belongs_to_its_own_scenario(hears: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ear stays open between them; a thread that a function leaves behind tells of the scenario in which it began."""
+    monkeypatch.setattr(oplog, "can_hear", lambda: hears)
+    goes_on = threading.Event()
+    threads: list[threading.Thread] = []
+
+    def normalizes() -> None:
+        F.layer_norm(torch.ones(2, 3), (3,))
+
+    def late() -> None:
+        goes_on.wait(10)
+        normalizes()
+
+    def leaves_one_behind() -> None:
+        threads.append(threading.Thread(target=late))
+        threads[0].start()
+
+    def meets_it() -> None:
+        goes_on.set()
+        threads[0].join()
+
+    names = {"own": normalizes, "begins": leaves_one_behind, "meets": meets_it}
+    traces = run([Scenario(name, (Call(name),)) for name in ("own", "begins", "meets")], names)
+    assert [bool(trace.operators) for trace in traces] == [True, False, False]
+
+
+@pytest.mark.parametrize("turned_off", ["keys", "looks"])
+def test_what_one_scenario_turns_off_is_on_again_in_the_next(turned_off: str) -> None:
+    """An alarm may ring in the middle of a call, too: what was off for that call must not stay so."""
+    assert can_hear()
+
+    def turns_off() -> None:
+        if turned_off == "keys":
+            for key in operators._keys:
+                operators._set_included(key, False)
+        else:
+            for name, look in zip(operators._LOOKS, usual, strict=True):
+                setattr(F, name, look)
+
+    def normalizes() -> None:
+        F.layer_norm(torch.ones(2, 3), (3,))
+
+    def is_refused() -> None:
+        F.batch_norm(torch.ones(1, 3), None, None, training=True)  # one value per channel: no operator runs
+
+    usual = [getattr(F, name) for name in operators._LOOKS]
+    names = {"off": turns_off, "own": normalizes if turned_off == "keys" else is_refused}
+    off, own = run([Scenario(name, (Call(name),)) for name in ("off", "own")], names)
+    assert not off.operators
+    assert own.operators

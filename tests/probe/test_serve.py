@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,16 @@ import pytest
 import torch
 
 from autograder.probe import serve
+from autograder.probe.network import maker
 from autograder.probe.run import run
 from autograder.trace import scenario
 from autograder.trace.codec import dump_scenarios, dump_traces, load_scenarios, load_traces
-from autograder.trace.network import Network
+from autograder.trace.look import Look
+from autograder.trace.network import Maker, Network
 from autograder.trace.parcel import unpack
-from autograder.trace.scenario import Call, Recipe, Scenario, Value
+from autograder.trace.scenario import Call, Recipe, Scenario, Value, draw
 
+MODEL = Network((("linear", 3, 2), ("block", ("batch_norm", 2), ("relu",))), seed=77)
 SCENARIOS = [Scenario("a 'quoted' name\n", (Value("v"),)), Scenario("é", (Call("f"),))]
 
 
@@ -74,16 +78,72 @@ def test_numbers_that_the_grader_drew_are_not_drawn_again() -> None:
     given = Recipe((2, 3), seed=1234567)
     asked = [
         Scenario("twice", (Call("f", (given, {"deep": (given, Recipe((4,), seed=7654321))})),)),
-        Scenario("a model", (Call("g", (Network((("linear", 3, 2), ("batch_norm", 2)), seed=77), given)),)),
+        Scenario("a model", (Call("g", (MODEL, given)),)),
+        Scenario("its gradients", (Call("h", (replace(MODEL, gradients=True, dtype="float32"),)),)),
+        Scenario("a maker", (Call("k", (Maker(MODEL), (0, 5), given)),)),
     ]
-    names = {"f": lambda x, more: x + more["deep"][1][0], "g": lambda model, x: model(x)}
+    names = {
+        "f": lambda x, more: x + more["deep"][1][0],
+        "g": lambda model, x: model(x),
+        "h": lambda model: [(p, p.grad) for p in model.parameters()],
+        "k": lambda make, seeds, x: [make(seed)(x) for seed in seeds],
+    }
     here = dump_traces(run(load_scenarios(dump_scenarios(asked)), names))
     question = serve.question(asked)
     scenario._drawn.cache_clear()
     [reply] = unpack(serve.answer(serve.request(question), names), 1)
     assert reply == here
     assert scenario._drawn.cache_info().misses == 0
-    scenario._brought.clear()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        Recipe((2,), values=(0.0, -0.0)),
+        Recipe((2,), values=(-0.0, 0.0)),
+        Recipe((3,), dtype="int64", values=(0.0, 7.0, 2.0)),
+        Recipe((2, 2), seed=1, dtype="float16"),
+        Recipe((2, 2), seed=1, dtype="float32", layout="transposed"),
+        Recipe((), seed=1),
+        Recipe((0, 3), seed=1),
+        Recipe((2, serve.MOST_SENT), seed=1),
+    ],
+    ids=str,
+)
+def test_each_number_arrives_as_it_was_drawn(given: Recipe) -> None:
+    """In each width, zeros with their signs; what is large is drawn on arrival."""
+    arrived: list[torch.Tensor] = []
+    other = Recipe((2,), values=(0.0, 0.0))
+    serve.answer(serve.request(serve.question([Scenario("s", (Call("f", (other, given)),))])), {"f": keeping(arrived)})
+    here = draw(given)
+    assert arrived[1].numpy().tobytes("C") == here.tobytes()
+    assert arrived[1].dtype == torch.from_numpy(here).dtype
+    assert tuple(arrived[1].shape) == given.shape
+
+
+def keeping(arrived: list[torch.Tensor]) -> Any:
+    """A function that keeps what it is given."""
+    return lambda *given: arrived.extend(given)
+
+
+def test_a_seed_that_nobody_foresaw_is_drawn() -> None:
+    """A function may ask a maker for any."""
+    asked = serve.question([Scenario("s", (Call("f", (Maker(MODEL), 3)),))])
+    made: list[Any] = []
+    serve.answer(serve.request(asked), {"f": lambda make, seed: made.extend([make(seed), make(seed + 1)])})
+    for model, seed in zip(made, (3, 4), strict=True):
+        due = maker(Maker(MODEL))(seed)
+        assert all(
+            torch.equal(a, b) for a, b in zip(model.state_dict().values(), due.state_dict().values(), strict=True)
+        )
+
+
+def test_what_is_read_is_what_is_told() -> None:
+    """A question says for each scenario where somebody looks."""
+    asked = [Scenario("one", (Value("v"),)), Scenario("other", (Value("v"),))]
+    question = serve.question(asked, [Look(("v[0]",)), Look(("v[1]",))])
+    [reply] = unpack(serve.answer(serve.request(question), {"v": [5, 6]}), 1)
+    assert [trace.observations[0].seen for trace in load_traces(reply)] == [{"v[0]": 5}, {"v[1]": 6}]
 
 
 def test_numbers_that_were_brought_are_copied() -> None:
@@ -91,7 +151,6 @@ def test_numbers_that_were_brought_are_copied() -> None:
     given = Recipe((3,), seed=99)
     asked = [Scenario("once", (Call("f", (given,)),)), Scenario("again", (Call("f", (given,)),))]
     spoils = serve.answer(serve.request(serve.question(asked)), {"f": lambda x: x.clone().add_(x.mul_(0))})
-    scenario._brought.clear()
     first, second = load_traces(unpack(spoils, 1)[0])
     numbers = [trace.observations[0].seen["result"].array.tolist() for trace in (first, second)]
-    assert numbers[0] == numbers[1] == scenario.draw(given).tolist()
+    assert numbers[0] == numbers[1] == draw(given).tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -207,3 +208,9 @@ def test_the_size_counts_every_tensor() -> None:
 def test_brackets_in_a_pattern_mean_themselves(address: str, patterns: tuple[str, ...], fits: bool) -> None:
     """They belong to addresses; fnmatch would read them as a set of letters."""
     assert matches(address, patterns) is fits
+
+
+@given(st.text("ab[]", max_size=6), st.text("ab[]*?", max_size=5))
+def test_patterns_are_those_of_fnmatch(address: str, pattern: str) -> None:
+    """But for the brackets."""
+    assert matches(address, (pattern,)) is fnmatchcase(address, pattern.replace("[", "[[]"))
