@@ -357,7 +357,7 @@ check("fx-drift-lag")
 # > *Ask of every measurement: what would it have shown if the claim were false?*
 
 
-# %% nbgrader={"grade": false, "grade_id": "first-version", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% tags=["skip-when-grading"] nbgrader={"grade": false, "grade_id": "first-version", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def first_version(layers, x):
     """What the first version printed: the deviation after each layer, of one untrained network and one batch."""
     deviations = []
@@ -384,6 +384,8 @@ history = track_training(with_norm, x, classes, [torch.arange(32)] * 100, 0.3, x
 print("... and after 100 updates:                      ", first_version(with_norm, x)[1::3][:2])
 print("What your drift says of these 100 updates, layer by layer (in standard deviations):")
 print("  ", [round(n, 2) for n in drift(history, lag=100)[0][0].tolist()])
+
+# %% nbgrader={"grade": false, "grade_id": "compare-shift", "locked": true, "schema_version": 3, "solution": false, "task": false}
 print(f"You predicted a shift of {predicted_shift}; your drift says", end=" ")
 print(drift([(torch.tensor([[2.0], [5.0]]), torch.tensor([[2.0], [1.0]]))])[0].item())
 

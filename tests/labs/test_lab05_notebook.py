@@ -90,7 +90,7 @@ def test_the_first_version_is_taken_apart() -> None:
     moved = [float(n) for n in drifts.split(",")]
     assert len(moved) == 3
     assert max(moved) > 0.3
-    assert "You predicted a shift of 1.5; your drift says 1.5" in said
+    assert "You predicted a shift of 1.5; your drift says 1.5" in printed(cell(solved(NAME), "compare-shift"))
     assert "you predicted 3.0, your function says 3.0000" in printed(cell(solved(NAME), "compare-predictions"))
 
 
