@@ -39,8 +39,8 @@ replay the times that single submissions were measured to take in their kernels 
 """
 SIMULATED = """
 **Simulated**, submissions per minute, on as many processors as workers, with two in flight in each. The one process
-that records works beside them, and bounds the growth in the end. (By itself the command begins half as many workers
-for a class of less than two hundred submissions for each: the start of a worker takes as long as some submissions.)
+that records works beside them, and bounds the growth in the end. (By itself the command begins half as
+many workers as there are processors.)
 """
 
 

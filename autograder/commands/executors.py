@@ -29,7 +29,7 @@ def add_executor(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=int,
         metavar="N",
-        help="workers on this machine (half as many as processors; as many for a large class)",
+        help="workers on this machine (half as many as processors: each keeps two busy)",
     )
     group.add_argument(
         "--at-once",

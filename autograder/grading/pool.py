@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autograder.grading.reading import node
 from autograder.grading.report import Graded, Report
 from autograder.grading.work import Result, Work, begin, grade_bundle
 
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Crew", "Done", "Work", "grade_all", "grade_many", "processes"]
 
-LARGEST_BUNDLE = 8
-ENOUGH = 200  # submissions for each worker: then a further one is worth its start, two processes that import torch
+LARGEST_BUNDLE = 16  # between two of them a worker has less to do than it could; what is lost with one is graded again
 MORE_THAN_ONE, AT_MOST = 2, 3  # notebooks that a worker plays at once: while one is judged, others compute
 IN_FLIGHT = 1.5  # notebooks for each processor
 AHEAD = 2  # bundles that wait, for each worker, so that none of them is ever idle
@@ -57,10 +57,10 @@ class Crew:
     def fitting(count: int, processors: int, workers: int | None = None, at_once: int | None = None) -> Crew:
         """Return a crew for so many submissions; where nobody says otherwise, of half as many workers as there are processors.
 
-        A worker and its kernels are more than one process and keep two processors busy; in a large class, one for each is faster.
+        A worker judges while two or three kernels compute, and so keeps two processors busy by itself.
         """
         if workers is None:
-            workers = max(math.ceil(processors / 2), min(processors, count // ENOUGH))
+            workers = math.ceil(processors / 2)
         workers = max(1, min(workers, count))
         if at_once is None:
             at_once = min(AT_MOST, max(MORE_THAN_ONE, math.ceil(IN_FLIGHT * processors / workers)))
@@ -234,7 +234,5 @@ def _broken(bundle: Sequence[Work], error: BaseException) -> Iterator[Done]:
 def _done(result: Result) -> Done:
     if result.trouble:
         return Done(result.student, None, None, result.trouble)
-    from nbformat import from_dict
-
-    notebook: NotebookNode = from_dict(json.loads(result.notebook))  # type: ignore[no-untyped-call]
+    notebook = node(json.loads(result.notebook))
     return Done(result.student, Report.from_json(json.loads(result.report)), notebook, text=result.report)

@@ -206,18 +206,15 @@ def test_pools_that_all_break_are_not_tried_for_ever() -> None:
         (1, 8, Crew(1, 3, 1, 1)),
         (100, 1, Crew(1, 2, 2, 1)),
         (10, 2, Crew(1, 3, 1.5, 1)),
-        (399, 2, Crew(1, 3, 1.5, 1)),
-        (400, 2, Crew(2, 2, 2, 1)),
-        (100_000, 2, Crew(2, 2, 2, 1)),
+        (100_000, 2, Crew(1, 3, 1.5, 1)),
         (100, 3, Crew(2, 3, 2, 1)),
         (100, 8, Crew(4, 3, 1.5, 4)),
-        (1200, 8, Crew(6, 2, 1.5, 4)),
-        (100_000, 8, Crew(8, 2, 2, 4)),
+        (100_000, 8, Crew(4, 3, 1.5, 4)),
         (3, 8, Crew(3, 3, 1.125, 3)),
     ],
 )
 def test_a_crew_fits_the_class_and_the_machine(count: int, processors: int, crew: Crew) -> None:
-    """A worker keeps two processors busy, and its start costs as much as some submissions: few begin for a small class."""
+    """A worker keeps two processors busy, and its start costs as much as some submissions."""
     assert Crew.fitting(count, processors) == crew
 
 
@@ -291,8 +288,8 @@ def test_bundles_are_small_at_both_ends(workers: int) -> None:
     executor = Sizes()
     assert len(list(grade_many(map(work, CLASS), executor, Crew(workers, 2), len(CLASS)))) == len(CLASS)
     assert executor.seen[:workers] == [1] * workers
-    assert executor.seen[-1] == 1
-    assert max(executor.seen) == {1: 8, 2: 6, 5: 2}[workers]
+    assert executor.seen[-1] <= 2, "no more than a worker plays at once"
+    assert max(executor.seen) == {1: 12, 2: 6, 5: 2}[workers]
 
 
 @pytest.mark.parametrize(

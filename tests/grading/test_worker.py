@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -15,7 +17,7 @@ import pytest
 from autograder.errors import CourseError
 from autograder.grading import worker
 from autograder.grading.judge import Judge
-from autograder.grading.run import Item, Played
+from autograder.grading.run import SWITCH_S, Item, Played, in_background
 from autograder.grading.version import version_of
 from autograder.grading.worker import Work, grade_bundle
 from autograder.sandbox.policy import Limits
@@ -63,6 +65,16 @@ def test_so_many_are_played_at_once_and_no_more(stage: Stage, at_once: int, most
     assert all("The cat was here." in result.report for result in found)
 
 
+def test_what_stays_for_good_is_kept_from_the_garbage_collector(stage: Stage) -> None:
+    """Torch and the lab are a hundred thousand objects and more, which a class would have looked through several times."""
+    gc.unfreeze()
+    worker._settle.cache_clear()
+    young, middle, _ = gc.get_threshold()
+    grade_bundle(FOUR[:1])
+    assert gc.get_freeze_count() > 100_000
+    assert gc.get_threshold() == (young, middle, 100)
+
+
 @pytest.mark.parametrize("at_once", [1, 2, 4])
 def test_nobody_is_played_while_too_many_wait_for_the_judge(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, at_once: int
@@ -96,6 +108,13 @@ def test_judging_stays_in_the_thread_that_was_called(stage: Stage, monkeypatch: 
     grade_bundle(FOUR, 2)
     assert where == {threading.get_ident()}
     assert not stage.threads & where
+
+
+def test_kernels_are_heard_soon_while_something_is_judged() -> None:
+    """Python hands over between threads after 5 ms otherwise, and each answer of a kernel waits for that."""
+    in_background(asyncio.sleep(0)).result()  # the thread that speaks with kernels is there
+    assert sys.getswitchinterval() == pytest.approx(SWITCH_S)
+    assert SWITCH_S < 0.005
 
 
 @pytest.mark.parametrize(("given", "stretch"), [(1, 1), (2, 2), (1.5, 1.5)])
