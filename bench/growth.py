@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any
 from unittest.mock import patch
 
-from autograder.commands.grade_class import BATCH
+from autograder.commands.grade_class import is_batch
 from autograder.grading import pool
 from autograder.grading.pool import MORE_THAN_ONE, Crew, grade_all
 from autograder.grading.worker import WAITING, Result, Work
@@ -189,9 +189,9 @@ def simulated_s(students: int, workers: int, processors: int, times: Times, at_o
     executor.spend(times.start_s)
     waiting = 0
     with patch.object(pool, "wait", executor.wait):
-        for _ in grade_all(names, _work, opened, Crew.of(workers, at_once, processors)):
+        for number, _ in enumerate(grade_all(names, _work, opened, Crew.of(workers, at_once, processors)), 1):
             waiting += 1
-            if waiting == BATCH:
+            if is_batch(waiting, students - number):
                 executor.spend(waiting * times.record_s)
                 waiting = 0
     executor.spend(waiting * times.record_s)

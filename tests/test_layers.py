@@ -46,7 +46,7 @@ LAYERS = {
     "autograder.probe": layer(LOWER, outside="numpy safetensors torch"),
     "autograder.checks": layer(LOWER, outside="numpy"),
     # Runs in boxes, before and beside student code; the grader starts it by name and never imports it.
-    "autograder.template": layer("autograder", outside="ipykernel jupyter_client tornado"),
+    "autograder.template": layer("autograder", outside="IPython ipykernel jupyter_client tornado"),
     "autograder.sandbox": layer("autograder autograder.errors"),
     "autograder.kernel": layer("autograder autograder.errors autograder.sandbox"),
     "autograder.grading": layer(GRADING),

@@ -40,7 +40,15 @@ from autograder.sandbox import bwrap
 if TYPE_CHECKING:
     from autograder.plugins.record import Recorder
 
-BATCH = 32  # submissions between two visits to the gradebook
+BATCH = 32  # submissions between two visits to the gradebook, at most
+
+
+def is_batch(waiting: int, left: int) -> bool:
+    """Tell whether so many results are recorded now, with so many submissions still to come.
+
+    Towards the end batches are smaller: only the last one is recorded while nothing is graded any more.
+    """
+    return waiting >= max(1, min(BATCH, left))
 
 
 def run(given: argparse.Namespace) -> int:
@@ -98,7 +106,7 @@ def _run(
         ledger.open_seed = given.seed
         ledger.save()
     with progress_bar(console) as progress:
-        bar = progress.add_task(lab, total=len(left))
+        bar, graded = progress.add_task(lab, total=len(left)), 0
         try:
             for result in grade_all(left, work_of, open_crew, crew):
                 if result.graded is not None and result.report is not None:
@@ -107,7 +115,8 @@ def _run(
                     waiting[result.student] = result.graded
                 else:
                     troubles[result.student] = result.trouble
-                if len(waiting) >= BATCH:
+                graded += 1
+                if is_batch(len(waiting), len(left) - graded):
                     write()
                 progress.advance(bar)
         except BaseException:  # a cluster without workers, Ctrl-C: what is graded by now is not lost
