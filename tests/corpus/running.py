@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codeop
 import contextlib
+import gc
 import io
 import warnings
 from collections.abc import Iterator
@@ -36,10 +37,13 @@ def _quiet_and_tidy() -> Iterator[None]:
     )  # fmt: skip
     deterministic, anomaly = torch.are_deterministic_algorithms_enabled(), torch.is_anomaly_enabled()
     sink = io.StringIO()
+    # A suspended `with torch.no_grad()` of an earlier file that is collected in the middle of this one would turn gradients on.
+    gc.freeze()
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
             yield
     finally:
+        gc.collect()  # and one of this file ends here
         torch.set_default_dtype(dtype)
         torch.set_grad_enabled(grad)
         torch.set_num_threads(threads)
