@@ -16,6 +16,7 @@ from typing import Generic, TypeAlias
 from autograder.checks.check import Check
 from autograder.checks.compare import Expected, agrees, differences
 from autograder.checks.diagnose import K, alike, compared, failure_key
+from autograder.trace.look import RETURNED
 from autograder.trace.trace import Observation, Trace
 
 Spot: TypeAlias = tuple[int, str]  # a step and an address; "" for what was raised, or not raised, in the step
@@ -192,7 +193,7 @@ def same_at(spot: Spot, check: Check, expected: Expected, mistaken: Trace, given
     if failure_key(want.failure, reference) != failure_key(got.failure, reference):
         return False
     # Where an error was due and none was raised, what was returned instead.
-    instead = [a for a in ("y", "result", "result holds") if compared(check, expected, step, a, got)]
+    instead = [a for a in RETURNED if compared(check, expected, step, a, got)]
     return all(_same(a, want, got, tolerances.get(a, 0.0)) for a in instead)
 
 
