@@ -8,7 +8,7 @@ mistakes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from types import CodeType
@@ -114,11 +114,13 @@ class Judge:
         """Return what a named mistake shows in one scenario of a check."""
         key = (mistake.id, check.name, place)
         if key not in self._mistaken:
-            names = namespace(mistake.source, mistake.id)
-            looks = [self.looks(check)[place]]
-            self._mistaken[key] = run([self.scenarios(check)[place]], names, looks=looks)[0]
+            self._mistaken[key] = self._ran(namespace(mistake.source, mistake.id), check, place)
             self._shown[check.name, place] += 1
         return self._mistaken[key]
+
+    def _ran(self, names: Mapping[str, object], check: Check, place: int) -> Trace:
+        """Return what names of ours show in one scenario of a check, as far as a submission is looked at there."""
+        return run([self.scenarios(check)[place]], names, looks=[self.looks(check)[place]])[0]
 
     def shown(self, check: Check, place: int) -> int:
         """Return how many mistakes have been run in one scenario of a check."""
@@ -222,10 +224,7 @@ class Judge:
                 names = namespace(both.source, both.id)
             except CourseError:  # one edit took away what the other one needs
                 return False
-            return all(
-                alike(c, self.expected(c)[i], run([self.scenarios(c)[i]], names)[0], given[c.name][i])
-                for c, i in places
-            )
+            return all(alike(c, self.expected(c)[i], self._ran(names, c, i), given[c.name][i]) for c, i in places)
 
         pairs = candidates(check, exercise, self.lab.mistakes, signs)
         return choose_composed(pairs, self.lab.plain.get(check.exercise), shows)
