@@ -20,6 +20,7 @@ from autograder.probe import observe
 from autograder.probe.alarm import Alarm
 from autograder.probe.arguments import Given
 from autograder.probe.copies import QuickCopies
+from autograder.probe.garbage import NoGarbage
 from autograder.probe.oplog import OperatorLog, Watch
 from autograder.probe.orderly import Orderly
 from autograder.probe.steps import Bench
@@ -56,8 +57,9 @@ class Runs:
         self._inside = ExitStack()
 
     def __enter__(self) -> Runs:
+        self._garbage = self._inside.enter_context(NoGarbage())
         self._orderly = self._inside.enter_context(Orderly())
-        self._alarm = self._inside.enter_context(Alarm(self.timeout_s))
+        self._alarm = self._inside.enter_context(Alarm())
         self._inside.enter_context(QuickCopies())
         warm_up()
         self._watch = self._inside.enter_context(Watch(OperatorLog(), operators=self.evidence, autograd=False))
@@ -71,13 +73,14 @@ class Runs:
     ) -> list[Trace]:
         """Run the scenarios of one check, as the function of this name says."""
         traces: list[Trace] = []
-        self._alarm.seconds = self.timeout_s
+        self._alarm.set(self.timeout_s)
         for scenario, look in zip(scenarios, looks or [EVERYTHING] * len(scenarios), strict=True):
+            self._garbage.between()
             self._orderly.again()  # for each anew: what one scenario turns must not reach the next
             traces.append(self._run_one(scenario, Bench(namespace, look)))
             if traces[-1].took_too_long:
                 # Where one step took too long, the others most likely will; they get less time, so that the check ends.
-                self._alarm.seconds = min(self.timeout_s, HURRY_S)
+                self._alarm.set(min(self.timeout_s, HURRY_S))
         return traces
 
     def _run_one(self, scenario: Scenario, bench: Bench) -> Trace:

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from autograder.probe.alarm import ScenarioTimeout
+from autograder.probe.alarm import Alarm, ScenarioTimeout
 from autograder.probe.arguments import real as laid_out
 from autograder.probe.run import HURRY_S, Runs, run
 from autograder.trace.scenario import (
@@ -415,28 +415,37 @@ def test_sleeping_costs_no_cpu_time() -> None:
     assert one(Call("f"), timeout_s=0.1, f=lambda: time.sleep(0.3)).failure is None
 
 
-def test_the_others_get_less_time_after_a_slow_one() -> None:
+def test_the_others_get_less_time_after_a_slow_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """So a check of twenty endless scenarios ends; the next check begins anew."""
     given: list[float] = []
-    before = signal.setitimer
+    before = Alarm.set
 
-    def noted(timer: int, seconds: float, interval: float = 0.0) -> Any:
-        if timer == signal.ITIMER_PROF and seconds:
-            given.append(seconds)
-        return before(timer, seconds, interval)
+    def noted(alarm: Alarm, seconds: float) -> None:
+        given.append(seconds)
+        before(alarm, seconds)
 
-    signal.setitimer = noted  # type: ignore[assignment]
-    try:
-        slow, quick, names = Scenario("slow", (Call("slow"),)), Scenario("quick", (Value("v"),)), {"slow": busy, "v": 1}
-        with Runs(HURRY_S + 0.1) as runs:
-            runs.run([slow, quick], names)
-            runs.run([quick], names)
-    finally:
-        signal.setitimer = before
+    monkeypatch.setattr(Alarm, "set", noted)
+    slow, quick, names = Scenario("slow", (Call("slow"),)), Scenario("quick", (Value("v"),)), {"slow": busy, "v": 1}
+    with Runs(HURRY_S + 0.1) as runs:
+        runs.run([slow, quick], names)
+        runs.run([quick], names)
     assert given == [HURRY_S + 0.1, HURRY_S, HURRY_S + 0.1]
 
 
-def test_an_alarm_that_was_turned_off_rings_in_the_next_step() -> None:
+@pytest.mark.parametrize("steps", [20, 1], ids=["many short steps", "one step"])
+def test_each_step_has_its_own_time(steps: int) -> None:
+    """The clocks tick on from step to step; what counts begins anew with each."""
+
+    def works(each_s: float) -> None:
+        end = time.process_time() + each_s
+        while time.process_time() < end:
+            pass
+
+    trace = one(*[Call("f", (0.6 / steps,)) for _ in range(steps)], timeout_s=0.3, f=works)
+    assert (trace.failure is None) == (steps > 1)
+
+
+def test_an_alarm_that_was_turned_off_rings_in_the_next_check() -> None:
     """It is set anew for each, whatever student code has done to it."""
 
     def turns_off() -> None:
@@ -444,10 +453,11 @@ def test_an_alarm_that_was_turned_off_rings_in_the_next_step() -> None:
             signal.setitimer(timer, 0)
             signal.signal(number, signal.SIG_IGN)
 
-    steps = (Call("off"), Call("busy"))
-    trace = run([Scenario("s", steps)], {"off": turns_off, "busy": busy}, 0.3)[0]
-    assert trace.failure is not None
-    assert trace.failure.type == ScenarioTimeout.__name__
+    with Runs(0.3) as runs:
+        assert runs.run([Scenario("off", (Call("off"),))], {"off": turns_off})[0].failure is None
+        failure = runs.run([Scenario("s", (Call("busy"),))], {"busy": busy})[0].failure
+    assert failure is not None
+    assert failure.type == ScenarioTimeout.__name__
 
 
 def test_alarms_of_the_notebook_are_put_back() -> None:
