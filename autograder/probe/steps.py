@@ -15,6 +15,7 @@ import torch
 
 from autograder.probe import observe
 from autograder.probe.arguments import Given, real
+from autograder.probe.conversion import convert
 from autograder.probe.gradient import backward
 from autograder.probe.oplog import inherited
 from autograder.trace.look import EVERYTHING, Look
@@ -77,7 +78,7 @@ class Bench:
             raise TypeError(f"{step.target}(...) must be an nn.Module; it is a {type(self.m).__name__}")
         self.inherits = inherited(self.m)
         if step.dtype is not None:
-            self.m.to(getattr(torch, step.dtype))
+            convert(self.m, getattr(torch, step.dtype))
         self.outer, self.hooked = self.m, 0
         if step.child:
             self.outer = torch.nn.Sequential(self.m)
