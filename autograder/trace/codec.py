@@ -29,7 +29,7 @@ from autograder.trace.reply import (
     load_traces,
 )
 from autograder.trace.scenario import Recipe, Scenario, Sizes
-from autograder.trace.trace import Failure, Opaque, Seen, Tensor, Trace
+from autograder.trace.trace import Failure, Observation, Opaque, Seen, Tensor, Trace
 
 __all__ = [
     "MAX_BITS",
@@ -117,27 +117,26 @@ def dump_traces(given: Sequence[Trace]) -> bytes:
     def seen(entry: Seen) -> object:
         if isinstance(entry, Tensor):
             array, name = entry.array, _name(entry.array.dtype)
-            at = filled.get(name, 0)
+            if name not in parts:
+                parts[name], filled[name] = [], 0
+            at = filled[name]
             filled[name] = at + array.size
-            if at == 0:
-                parts.setdefault(name, [])
             parts[name].append(array.ravel())
-            return {"tensor": name, "at": at, "shape": array.shape, "dtype": entry.dtype}
+            return (name, at, array.shape) if name == entry.dtype else (name, at, array.shape, entry.dtype)
         return entry[:MAX_TEXT] if isinstance(entry, str) else _plain_value(entry)
+
+    def observation(given: Observation) -> object:
+        told = {k[:MAX_TEXT]: seen(v) for k, v in itertools.islice(given.seen.items(), MAX_ENTRIES)}
+        return {"seen": told} if given.failure is None else {"seen": told, "failure": _failed(given.failure)}
 
     body = [
         {
             "scenario": trace.scenario[:MAX_TEXT],
-            "observations": [
-                {
-                    "seen": {k[:MAX_TEXT]: seen(v) for k, v in itertools.islice(o.seen.items(), MAX_ENTRIES)},
-                    "failure": None if o.failure is None else _failed(o.failure),
-                }
-                for o in trace.observations
-            ],
-            "operators": trace.operators,
-            "autograd": trace.autograd,
-            "inherits": trace.inherits,
+            "observations": [observation(o) for o in trace.observations],
+            # As a rule there is nothing more to say.
+            **({"operators": trace.operators} if trace.operators else {}),
+            **({"autograd": True} if trace.autograd else {}),
+            **({"inherits": trace.inherits} if trace.inherits else {}),
         }
         for trace in given
     ]

@@ -180,34 +180,34 @@ def _form(given: Any) -> Form:
         places: dict[str, Place] = {}
         for address, entry in itertools.islice(observation["seen"].items(), MAX_ENTRIES):
             address = _text(address)
-            if isinstance(entry, dict) and "tensor" in entry:
+            if isinstance(entry, list) or (isinstance(entry, dict) and "tensor" in entry):
                 places[address], seen[address] = _place(entry), None
             else:
                 seen[address] = _seen(entry)
                 places.pop(address, None)
-        failure = None if observation["failure"] is None else _failure(observation["failure"])
+        failure = None if observation.get("failure") is None else _failure(observation["failure"])
         observations.append(Observation(seen, failure))
         tensors.append(places)
     trace = Trace(
         _text(given["scenario"]),
         tuple(observations),
-        tuple(_text(name) for name in given["operators"][:MAX_ENTRIES]),
-        given["autograd"] is True,
-        tuple(_text(name) for name in given["inherits"][:MAX_ENTRIES]),
+        tuple(_text(name) for name in given.get("operators", [])[:MAX_ENTRIES]),
+        given.get("autograd") is True,
+        tuple(_text(name) for name in given.get("inherits", [])[:MAX_ENTRIES]),
     )
     return Form(trace, tuple(tensors))
 
 
-def _place(entry: Mapping[str, Any]) -> Place:
-    name, dtype = entry["tensor"], _text(entry["dtype"])
-    if not isinstance(name, str):
-        raise ValueError(f"a {type(name).__name__} names an array")
-    if "at" not in entry:
-        return Place(dtype, name, None, (), 0)
-    at, shape = entry["at"], entry["shape"]
+def _place(entry: Any) -> Place:
+    """Read `[array, at, shape]`, with the dtype behind it where it is not the array's."""
+    if isinstance(entry, dict):  # as in older files
+        if "at" not in entry:
+            return Place(_text(entry["dtype"]), _text(entry["tensor"]), None, (), 0)
+        entry = [entry["tensor"], entry["at"], entry["shape"], entry["dtype"]]
+    name, at, shape, dtype = entry if len(entry) == 4 else (*entry, entry[0])
     if not (isinstance(shape, list) and len(shape) <= MAX_AXES and all(map(_is_count, [at, *shape]))):
         raise ValueError("a tensor of no shape")
-    return Place(dtype, name, at, tuple(shape), math.prod(shape))
+    return Place(_text(dtype), _text(name), at, tuple(shape), math.prod(shape))
 
 
 def _is_count(given: object) -> bool:

@@ -111,9 +111,9 @@ def forged(seen: dict[str, object], **arrays: Any) -> Reply:
     return load_reply(safetensors.numpy.save(arrays, metadata={"traces": json.dumps(body)}))
 
 
-def place(array: str, at: int, shape: list[int], dtype: str) -> dict[str, object]:
+def place(array: str, at: int, shape: list[int], dtype: str) -> list[object]:
     """Where a tensor is said to stand."""
-    return {"tensor": array, "at": at, "shape": shape, "dtype": dtype}
+    return [array, at, shape, dtype]
 
 
 def test_two_tensors_in_one_place_do_not_hide_one_another() -> None:

@@ -292,7 +292,10 @@ HOSTILE: dict[str, bytes] = {
     "a null": forged("null"),
     "a number": forged("3"),
     "a trace that is a list": forged([[]]),
-    **{f"no {key}": forged([entry(**{key: ...})]) for key in entry()},
+    **{f"no {key}": forged([entry(**{key: ...})]) for key in ("scenario", "observations")},
+    "no seen": forged([entry(observations=[{"failure": None}])]),
+    "operators that are a number": forged([entry(operators=3)]),
+    "inherits that is a dictionary": forged([entry(inherits={"0": "BatchNorm1d"})]),
     "observations that are a number": forged([entry(observations=3)]),
     "observations that are text": forged([entry(observations="text")]),
     "seen that is a list": forged([entry(observations=[{"seen": [], "failure": None}])]),
@@ -305,7 +308,7 @@ HOSTILE: dict[str, bytes] = {
     "a float that is a list": forged(seen({"float": []})),
     "an integer of 1000 bits": forged(seen(2**1000)),
     **{
-        f"a stretch {name}": forged(seen({"tensor": "a", "dtype": "d"} | stretch), a=np.ones(6))
+        f"a stretch {name}{form}": forged(seen(value), a=np.ones(6))
         for name, stretch in {
             "that begins before the array": {"at": -1, "shape": [1]},
             "that begins at a half": {"at": 0.5, "shape": [1]},
@@ -321,7 +324,15 @@ HOSTILE: dict[str, bytes] = {
             "of 100 axes": {"at": 0, "shape": [1] * 100},
             "of text": {"at": 0, "shape": ["1"]},
         }.items()
+        for form, value in (
+            ("", ["a", *stretch.values(), "d"]),
+            (", as in older files", {"tensor": "a", "dtype": "d"} | stretch),
+        )
     },
+    "a stretch of five parts": forged(seen(["a", 0, [1], "d", "e"]), a=np.ones(6)),
+    "a stretch of an array without a name": forged(seen([0, 0, [1]]), a=np.ones(6)),
+    "a stretch of an array that is not there": forged(seen(["b", 0, [1]]), a=np.ones(6)),
+    "a stretch whose dtype is a number": forged(seen(["a", 0, [1], 3]), a=np.ones(6)),
     "a stretch of a single number": forged(seen({"tensor": "a", "at": 0, "shape": [1], "dtype": "d"}), a=np.ones(())),
     "a tensor that is not there": forged(seen({"tensor": "t9", "dtype": "float32"})),
     "a tensor named by a list": forged(seen({"tensor": [], "dtype": "float32"}), t0=np.ones(2)),
@@ -354,6 +365,16 @@ def test_hostile_bytes_are_a_protocol_error(raw: bytes) -> None:
     """And nothing else: any other exception would end the grading of a class."""
     with pytest.raises(ProtocolError):
         load_traces(raw)
+
+
+def test_what_is_not_said_of_a_trace_was_not_seen() -> None:
+    """No operators, no autograd, no classes, no failure: as a rule there are none, and nothing is sent."""
+    back = load_traces(forged([{"scenario": "a scenario", "observations": [{"seen": {"n": 3}}]}]))
+    assert (
+        back
+        == load_traces(forged([entry(scenario="a scenario", observations=[{"seen": {"n": 3}, "failure": None}])]))
+        == (one(n=3),)
+    )
 
 
 def test_a_whole_array_is_a_tensor_too() -> None:

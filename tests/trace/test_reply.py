@@ -55,9 +55,7 @@ def test_known_words_with_other_bytes_behind_are_refused() -> None:
 @pytest.mark.parametrize(("at", "shape"), [(0, [4]), (3, [1]), (0, [2, 2]), (2, [2])])
 def test_a_tensor_beyond_the_numbers_is_refused_when_it_comes(at: int, shape: list[int]) -> None:
     """Not when a trace is made, where nobody would expect it."""
-    seen = {"y": {"tensor": "a", "at": at, "shape": shape, "dtype": "float64"}}
-    rest = {"operators": [], "autograd": False, "inherits": []}
-    body = [{"scenario": "s", "observations": [{"seen": seen, "failure": None}], **rest}]
+    body = [{"scenario": "s", "observations": [{"seen": {"y": ["a", at, shape, "float64"]}}]}]
     raw = safetensors.numpy.save({"a": np.arange(3.0)}, metadata={"traces": json.dumps(body)})
     with pytest.raises(ProtocolError):
         load_reply(raw)
