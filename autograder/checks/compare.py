@@ -6,6 +6,7 @@ the worst index with both values. It compares; it does not know which trace is r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,8 @@ from autograder.trace.scenario import matches
 from autograder.trace.trace import Failure, Opaque, Seen, Tensor, Trace
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
+QUIET = np.errstate(invalid="ignore", over="ignore")
+"""For functions that compare numbers which may be infinite, or none: numpy need not warn of that."""
 Kind = Literal["failure", "missing", "shape", "dtype", "finite", "value"]
 
 
@@ -168,16 +171,18 @@ def difference(address: str, want: Seen, truth: Seen, got: Seen, tolerance: floa
 
 
 def agrees(want: Seen, got: Seen, tolerance: float) -> bool:
-    """Tell whether `difference` would find none between two values of which neither is the truth; it finds no words."""
+    """Tell whether `difference` would find none between two values of which neither is the truth; it finds no words.
+
+    It is asked for many addresses in `QUIET`, since to enter that for each takes as long as to compare.
+    """
     if not isinstance(want, Tensor):
         if type(want) is float:
             return difference("", want, want, got, tolerance) is None
         return type(got) is type(want) and got == want
     if not isinstance(got, Tensor) or got.dtype != want.dtype or got.array.shape != want.array.shape:
         return False
-    with np.errstate(invalid="ignore", over="ignore"):
-        gap = np.abs(np.subtract(want.array, got.array, dtype=np.float64)).max(initial=0.0)
-    if np.isfinite(gap):
+    gap = np.abs(np.subtract(want.array, got.array, dtype=np.float64)).max(initial=0.0)
+    if math.isfinite(gap):
         return bool(gap <= tolerance)
     return difference("", want, want, got, tolerance) is None
 

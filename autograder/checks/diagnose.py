@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from autograder.checks.check import Check
-from autograder.checks.compare import Expected, agrees, differences
+from autograder.checks.compare import QUIET, Expected, agrees, differences
 from autograder.trace.scenario import matches
 from autograder.trace.trace import Failure, Observation, Trace
 
@@ -95,6 +95,7 @@ def is_wrong(check: Check, expected: Expected, trace: Trace) -> bool:
     return bool(check.offences(trace)) or next(differences(expected, trace, check.looks_at), None) is not None
 
 
+@QUIET
 def alike(check: Check, expected: Expected, mistaken: Trace, given: Trace) -> bool:
     """Tell whether two traces show the same at the addresses that a check looks at, to its tolerance."""
     if len(mistaken.observations) != len(given.observations):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeAlias
 
 from autograder.checks.check import Check
-from autograder.checks.compare import Expected, agrees, differences
+from autograder.checks.compare import QUIET, Expected, agrees, differences
 from autograder.checks.diagnose import K, alike, compared, failure_key
 from autograder.trace.look import RETURNED
 from autograder.trace.trace import Observation, Trace
@@ -197,6 +197,7 @@ def same_at(spot: Spot, check: Check, expected: Expected, mistaken: Trace, given
     return all(_same(a, want, got, tolerances.get(a, 0.0)) for a in instead)
 
 
+@QUIET
 def _same(address: str, want: Observation, got: Observation, tolerance: float) -> bool:
     if address not in want.seen or address not in got.seen:
         holds = f"{address} holds"

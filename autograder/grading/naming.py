@@ -18,7 +18,8 @@ def named(results: Sequence[CheckResult], judge: Judge, traces: Traces) -> list[
     """Return the results, those that failed with the mistakes that they show: one as the diagnosis, the rest beside it."""
     failed = [r.name for r in results if not r.passed]
     inquiry = Inquiry(frozenset(r.name for r in results if r.passed))
-    found = {name: judge.diagnoses(judge.lab.check(name), traces, inquiry) for name in failed}
+    with judge.in_one_go():
+        found = {name: judge.diagnoses(judge.lab.check(name), traces, inquiry) for name in failed}
     told: dict[str, list[str]] = {}  # by exercise, the ids in front
     for result in results:
         if found.get(result.name):

@@ -97,18 +97,21 @@ def graft(release: NotebookNode, submitted: NotebookNode) -> Grafted:
     notes += [f"The cell {name} is there more than once; the first one took its place." for name in sorted(copies)]
     cells: list[NotebookNode] = []
     origins: list[Origin] = []
+    filled: list[Slot] = []  # of each cell; a student's own has the one of cells without a name
     for index in range(-1, len(slots)):
         if index >= 0:
             answer = submitted.cells[first[index]] if index in first else None
             cells.append(_filled(slots[index], answer))
             origins.append("solution" if slots[index].role in ("solution", "answer") else "release")
+            filled.append(slots[index])
         for extra in behind.get(index, ()):
             # Nothing runs in a blank or a raw cell, and a raw one would reach a web page unescaped.
             if extra["source"].strip() and extra["cell_type"] != "raw":
                 cells.append(_extra(extra, f"student-extra-{origins.count('extra') + 1}"))
                 origins.append("extra")
+                filled.append(slot_of(cells[-1]))
     notebook = node({"nbformat": 4, "nbformat_minor": 5, "metadata": dict(release.metadata), "cells": cells})
-    return Grafted(notebook, tuple(notes), tuple(_described(cells, origins)))
+    return Grafted(notebook, tuple(notes), tuple(_described(cells, origins, filled)))
 
 
 def harmless(markdown: str) -> str:
@@ -175,8 +178,7 @@ def _notes(
         yield "Some cells had been moved; the exercises were run in the lab's order."
 
 
-def _described(cells: Sequence[NotebookNode], origins: Sequence[Origin]) -> Iterator[Cell]:
-    for index, (cell, origin) in enumerate(zip(cells, origins, strict=True)):
-        slot = slot_of(cell)
+def _described(cells: Sequence[NotebookNode], origins: Sequence[Origin], slots: Sequence[Slot]) -> Iterator[Cell]:
+    for index, (cell, origin, slot) in enumerate(zip(cells, origins, slots, strict=True)):
         kind: Kind = "check" if slot.role == "check" else "student" if cell["cell_type"] == "code" else "text"
         yield Cell(kind, slot.grade_id, cell["source"], origin, index)

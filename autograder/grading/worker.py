@@ -32,6 +32,9 @@ from autograder.grading.submission import UnreadableSubmission
 from autograder.grading.version import other_version, version_of
 from autograder.grading.work import Result, Work
 
+# Of things that hold others: how many more there may be before Python looks for circles among the new ones. The 700 that are
+# usual have it look five times in a submission; this is once in two of them, so garbage of no more than a few waits for it.
+NEW_THINGS = 5000
 WAITING = 1  # played notebooks that may wait for the judge before the next begins
 
 _course: Path | None = None
@@ -87,8 +90,7 @@ def _settle() -> None:
     done again and again.
     """
     gc.freeze()
-    young, middle, _ = gc.get_threshold()
-    gc.set_threshold(young, middle, 100)
+    gc.set_threshold(NEW_THINGS, *gc.get_threshold()[1:])
 
 
 def _concluded(work: Work, prepared: Prepared, judge: Judge, played: Future[Played]) -> Result:

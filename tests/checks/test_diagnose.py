@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import pytest
 
 from autograder.checks.check import Check, Draw, Lab, Mistake
+from autograder.checks.diagnose import alike
+from autograder.checks.pairs import same_at
 from autograder.grading.judge import Inquiry, Judge, namespace
 from autograder.probe.run import run
 from autograder.trace.scenario import Call, Recipe, Scenario
@@ -94,6 +97,21 @@ def f(body: str) -> str:
 def test_a_known_mistake_is_named_in_any_style(body: str, check: str, name: str) -> None:
     """By what it shows, not by how it is written."""
     assert named(f(body), check) == name
+
+
+def test_infinite_numbers_are_compared_without_a_word_of_numpys() -> None:
+    """In a whole trace and at one place of it; it would stand in the grader's log, for each tensor."""
+    check = CHECKS[1]
+    judge = Judge(_lab(()), 3)
+    expected = judge.expected(check)[0]
+    one, other = (
+        run(judge.scenarios(check), namespace(f(f"return x + float('{n}')"), "s"))[0] for n in ("inf", "-inf")
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for a, b in ((one, one), (one, other)):
+            assert alike(check, expected, a, b) is (a is b)
+            assert same_at((0, "result"), check, expected, a, b) is (a is b)
 
 
 def test_who_was_graded_before_changes_no_name() -> None:

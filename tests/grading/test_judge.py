@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import replace
 from typing import Any
 
@@ -13,9 +14,9 @@ from autograder.checks.check import Check, Draw, Lab
 from autograder.errors import CourseError
 from autograder.grading.judge import Judge, namespace
 from autograder.grading.report import CheckResult
-from autograder.probe.run import run
+from autograder.probe.run import Runs, run
 from autograder.probe.serve import answer, request
-from autograder.trace.codec import load_traces
+from autograder.trace.codec import dump_traces, load_traces
 from autograder.trace.parcel import unpack
 from autograder.trace.scenario import Build, Call, Forward, Recipe, Scenario, Value
 from autograder.trace.trace import Observation, Opaque, Tensor, Trace
@@ -207,6 +208,40 @@ def test_a_mistake_is_run_once() -> None:
     judge, mistake = Judge(LAB_1, 1), LAB_1.mistakes[0]
     check = LAB_1.check(mistake.check)
     assert judge.mistaken(mistake, check, 0) is judge.mistaken(mistake, check, 0)
+
+
+def test_mistakes_that_are_run_in_one_go_show_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one block of the probe's, which is begun when the first one is run, and ended with the switches as they were."""
+    begun: list[str] = []
+    begin = Runs.__enter__
+
+    def entered(runs: Runs) -> Runs:
+        begun.append("a block")
+        return begin(runs)
+
+    monkeypatch.setattr(Runs, "__enter__", entered)
+    asked = [(mistake, LAB_1.check(mistake.check)) for mistake in LAB_1.mistakes[::40]]
+    alone, together = Judge(LAB_1, 1), Judge(LAB_1, 1)
+    for _, check in asked:  # what the reference shows is run in blocks of its own
+        alone.expected(check), together.expected(check)
+    begun.clear()
+    traces = [alone.mistaken(mistake, check, 0) for mistake, check in asked]
+    assert len(begun) == len(asked)
+    begun.clear()
+    handler, dtype = signal.getsignal(signal.SIGPROF), torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        with together.in_one_go():
+            assert not begun, "nothing is run yet"
+            found = [together.mistaken(mistake, check, 0) for mistake, check in asked]
+            assert torch.get_default_dtype() is torch.float32
+        assert torch.get_default_dtype() is torch.float64
+    finally:
+        torch.set_default_dtype(dtype)
+    assert (begun, signal.getsignal(signal.SIGPROF)) == (["a block"], handler)
+    assert dump_traces(found) == dump_traces(traces)
+    together.mistaken(*asked[0], 1)
+    assert len(begun) == 2, "the next one is by itself again"
 
 
 @pytest.mark.parametrize("source", ["1 / 0", "def f(:", "raise SystemError"])

@@ -15,7 +15,7 @@ from autograder.checks.check import Check, Draw, Lab
 from autograder.errors import SandboxError
 from autograder.grading import run as playing
 from autograder.grading.judge import Judge
-from autograder.grading.run import Item, Played, finish, play
+from autograder.grading.run import Item, Played, ahead, finish, play
 from autograder.kernel.client import Answer
 from autograder.kernel.outputs import CellError
 from autograder.probe.serve import READY
@@ -81,6 +81,29 @@ def test_a_cell_that_fails_leaves_the_others(kernel: type[FakeKernel]) -> None:
     result = played(Item("1 / 0"), DOUBLE, D1)
     assert result.outputs[0].error == CellError("ZeroDivisionError", "division by zero", "")
     assert passed(result) == ["d1"]
+
+
+@pytest.mark.parametrize(
+    ("source", "modules"),
+    [
+        ("y = torch.nn.Linear(2, 2)(x)\ny.sum().backward()", ()),
+        ("optimizer = SGD(p)\nx.backward( )\nmy_autograd.grad(x)\noptimal.Adam(p)", ()),
+        ("optim.SGD(p)", ("torch._dynamo",)),
+        ("from torch import nn\nfrom torch.optim import SGD", ("torch._dynamo",)),
+        ("y.backward(torch.ones(2))", ("torch.fx.experimental.symbolic_shapes",)),
+        ("y.backward(\n    seed)", ("torch.fx.experimental.symbolic_shapes",)),
+        ("torch.autograd.grad(y, x)", ("torch.fx.experimental.symbolic_shapes",)),
+        ("autograd.backward(y)", ("torch.fx.experimental.symbolic_shapes",)),
+        (
+            "y.backward(g)\ntorch.autograd.grad(y, x)\ntorch.optim.Adam(p)",
+            ("torch._dynamo", "torch.fx.experimental.symbolic_shapes"),
+        ),
+    ],
+)
+def test_the_template_is_told_what_code_will_have_torch_import(source: str, modules: tuple[str, ...]) -> None:
+    """Each once, whichever of the cells needs it."""
+    assert ahead(["", source, "x = 1"]) == modules
+    assert ahead([source, source]) == modules
 
 
 def test_empty_and_skipped_cells_do_not_run(kernel: type[FakeKernel]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import signal
 from collections import Counter
@@ -17,6 +18,9 @@ import pytest
 from autograder.errors import CourseError, SandboxError
 from autograder.grading import pool, worker
 from autograder.grading.pool import AHEAD, ALONE, LARGEST_BUNDLE, Crew, Done, Work, grade_all, grade_many, processes
+from autograder.grading.reading import node
+from autograder.grading.report import Report
+from autograder.grading.work import Result
 from autograder.kernel import launch
 from autograder.sandbox.policy import Limits
 
@@ -73,6 +77,23 @@ class Breaks(Here):
         future: Future[Any] = Future()
         future.set_exception(self.error("a process in the pool died"))
         return future
+
+
+def test_a_notebook_comes_back_as_nbformat_reads_one() -> None:
+    """All through, or nbgrader would not find what it asks for by a dot; a key that comes twice counts once, as always."""
+    text = '{"cells": [{"metadata": {"a": {}, "a": {"b": [[{}], 1, null]}}, "outputs": [{"data": {"c": "d"}}]}], "metadata": {}}'
+    report = Report("lab", "ada", 5, 1.0, 2.0, (), notes=("n",))
+    done = pool._done(Result("ada", report.text(), text))
+    wanted = node(json.loads(text))
+    assert done.notebook == wanted
+    assert done.report == report
+    assert _kinds(done.notebook) == _kinds(wanted)
+
+
+def _kinds(given: Any) -> Any:
+    """Return the types of a value and of all that is in it."""
+    inner = given.values() if isinstance(given, dict) else given if isinstance(given, list) else ()
+    return type(given), [_kinds(part) for part in inner]
 
 
 def test_a_worker_that_dies_is_no_grade() -> None:
