@@ -29,7 +29,7 @@ from autograder.commands.ledger import Entry, Ledger, graded_before, read_ledger
 from autograder.commands.limits import limits_of
 from autograder.commands.submitted import submitted
 from autograder.errors import AutograderError, UsageError
-from autograder.grading.importing import importing
+from autograder.grading.importing import importing, settle
 from autograder.grading.place import find_course, known_lab
 from autograder.grading.pool import Crew, Work, grade_all
 from autograder.grading.reading import notebook_in
@@ -118,6 +118,7 @@ def _run(
                 graded += 1
                 if is_batch(len(waiting), len(left) - graded):
                     write()
+                    settle()
                 progress.advance(bar)
         except BaseException:  # a cluster without workers, Ctrl-C: what is graded by now is not lost
             with suppress(Exception):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,11 @@ class _Told:
         self.coursedir.student_id = student_id
         return bool(super().init_destination(assignment_id, student_id))  # type: ignore[misc]
 
+    def init_assignment(self, assignment_id: str, student_id: str) -> None:
+        """Copy what lies beside the notebooks, as nbgrader does."""
+        if not _only_notebooks(self._format_source(assignment_id, student_id)):  # type: ignore[attr-defined]
+            BaseConverter.init_assignment(self, assignment_id, student_id)
+
     def is_plain(self, exporter: Any) -> bool:
         """Tell whether nothing but our own steps and exporter sees a notebook; a course may have named others."""
         return type(self.exporter) is exporter and all(map(is_ours, self.exporter._preprocessors))
@@ -61,6 +67,11 @@ class _Told:
         for step in self.exporter._preprocessors:
             notebook, resources = step(notebook, resources)
         return notebook, resources
+
+    def let_go(self) -> None:
+        """Forget the notebooks: a converter refers to itself, and would keep them until Python looks for such rubbish, for long."""
+        for name in ("results", "made", "folders"):
+            vars(self).pop(name, None)
 
 
 class PrepareAssignment(GenerateAssignment):  # type: ignore[misc]
@@ -87,7 +98,7 @@ class RecordAutograde(_Told, Autograde):  # type: ignore[misc]
 
     def init_assignment(self, assignment_id: str, student_id: str) -> None:
         """Fill the folder with what is no notebook, and enter the submission; nbgrader opens six gradebooks for that."""
-        BaseConverter.init_assignment(self, assignment_id, student_id)
+        super().init_assignment(assignment_id, student_id)
         self._copy_source(assignment_id, self._format_dest(assignment_id, student_id))
         submitted = self._format_source(assignment_id, student_id)
         timestamp = self.coursedir.get_existing_timestamp(submitted)
@@ -100,6 +111,8 @@ class RecordAutograde(_Told, Autograde):  # type: ignore[misc]
 
     def _copy_source(self, assignment_id: str, destination: str) -> None:
         source = self.coursedir.format_path(self.coursedir.source_directory, ".", assignment_id)
+        if _only_notebooks(source):
+            return
         kept = {os.path.join(source, name) for name in self.exclude_overwriting.get(assignment_id, ())}
         for path in set(find_all_files(source, [*self.coursedir.ignore, "*.ipynb"])) - kept:
             copied = Path(destination, os.path.relpath(path, source))
@@ -139,6 +152,15 @@ class RecordFeedback(_Told, GenerateFeedback):  # type: ignore[misc]
         resources = self.init_single_notebook_resources(notebook_filename)
         notebook, resources = self.stepped(_tagged_anew(notebook), resources)
         self.write_single_notebook(self.exporter.page(notebook, resources), resources)
+
+
+def _only_notebooks(folder: str) -> bool:
+    """Tell whether nbgrader's `find_all_files`, which looks for each pattern anew for each file, would find no others."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        return all(
+            entry.name.endswith(".ipynb") and not entry.name.startswith(".") and entry.is_file() for entry in entries
+        )
+    return False
 
 
 def _tagged_anew(notebook: NotebookNode) -> NotebookNode:

@@ -31,11 +31,12 @@ def check_scores(notebook: NotebookNode, report: Report) -> None:
     Raises:
         CourseError: it would not, as when the notebook and the checks disagree about points.
     """
+    results = {result.name: result for result in report.checks}
     for cell in notebook["cells"]:
         tags = cell["metadata"].get("nbgrader", {})
         if not tags.get("grade") or tags.get("solution"):
             continue
-        result = report.check(tags["grade_id"])
+        result = results.get(tags["grade_id"])
         if result is None:
             raise CourseError(
                 f"The test cell {tags['grade_id']} of {report.lab} has no check; add one, or take it out."

@@ -152,9 +152,10 @@ def points(value: float) -> str:
 
 def _sections(notebook: NotebookNode, report: Report) -> Iterator[Section]:
     section = Section()
+    results = {result.name: result for result in report.checks}
     for cell in notebook["cells"]:
         tags: Mapping[str, Any] = cell["metadata"].get("nbgrader", {})
-        result = report.check(tags.get("grade_id", "")) if tags.get("grade") else None
+        result = results.get(tags.get("grade_id", "")) if tags.get("grade") else None
         own = bool(tags.get("solution")) or str(cell.get("id", "")).startswith(EXTRA)
         opens = own and cell["cell_type"] == "code" and bool(section.verdicts)
         other = result is not None and bool(section.verdicts) and section.title != result.exercise

@@ -88,6 +88,8 @@ class Recorder:
             )
             feedback.folders = {str(folder): found for folder in graded if (found := _notebooks(folder))}
             also_wrong = self._trouble(feedback) if feedback.folders else ""
+        for converter in (autograde, feedback):
+            converter.let_go()
         if wrong or also_wrong:
             raise CourseError(wrong or also_wrong)
 

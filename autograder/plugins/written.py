@@ -15,8 +15,6 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import rwbase
 
-from autograder.grading import reading
-
 CELLS, CELL_CHARS = 512, 8_000  # how many are kept, and how long; a class shares no long ones
 Version = tuple[int, int]
 
@@ -64,9 +62,10 @@ def _shared(version: Version, source: str | None, rest: str) -> str:
 
 
 def _written(version: Version, source: str | None, rest: str) -> str:
-    cell = json.loads(rest) | ({} if source is None else {"source": source})
-    made = {"cells": [cell], "metadata": {}, "nbformat": version[0], "nbformat_minor": version[1]}
-    alone = reading.node(made)
+    cell = json.loads(rest, object_hook=node)
+    if source is not None:
+        cell["source"] = source
+    alone = node({"cells": [cell], "metadata": node({}), "nbformat": version[0], "nbformat_minor": version[1]})
     nbformat.validate(alone, relax_add_props=True)
     return indented(_kept(alone).cells[0], 2)
 

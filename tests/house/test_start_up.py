@@ -101,6 +101,30 @@ for before in ({}, {PLUGINS: "1"}):
     assert loaded(source) == set()
 
 
+def test_what_is_there_after_the_first_work_is_not_looked_through_again() -> None:
+    """Rubbish is not kept with it, later rubbish is found, and to settle twice is to settle once."""
+    source = """
+import gc, weakref
+from autograder.grading.importing import settle
+class Ring:
+    def __init__(self):
+        self.me = self
+early, held = weakref.ref(Ring()), [{} for _ in range(1000)]
+young, middle, full = gc.get_threshold()
+settle()
+frozen = gc.get_freeze_count()
+assert early() is None and frozen > 1000
+assert gc.isenabled() and gc.get_threshold() == (young, middle, 3 * full)
+more = [{} for _ in range(1000)]
+settle()
+assert gc.get_freeze_count() <= frozen
+late = weakref.ref(Ring())
+gc.collect()
+assert late() is None
+"""
+    assert loaded(source) == set()
+
+
 def test_notebooks_are_validated_without_the_grammar_of_addresses() -> None:
     """The format's schema works as before, and what somebody else had imported first stays."""
     source = """

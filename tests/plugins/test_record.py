@@ -7,7 +7,9 @@ notebooks that are graded already. Then every file and every row must be the sam
 from __future__ import annotations
 
 import copy
+import gc
 import shutil
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +25,7 @@ from autograder.errors import CourseError
 from autograder.grading.grade import Graded
 from autograder.grading.outputs import scoring
 from autograder.grading.report import CheckResult
+from autograder.plugins.converters import _only_notebooks
 from autograder.plugins.database import patient_url
 from autograder.plugins.gradebook import OpenGradebook
 from autograder.plugins.record import Recorder
@@ -291,6 +294,39 @@ def test_what_is_recorded_is_not_changed_by_recording_it(small: Small) -> None:
     cells = copy.deepcopy(given.notebook.cells)
     small.recorder.record({"ann": given})
     assert given.notebook.cells == cells
+
+
+def test_notebooks_are_gone_when_they_are_recorded(small: Small) -> None:
+    """By themselves: a class would otherwise lie in memory until Python looks for rubbish, which takes long."""
+    alive: list[weakref.ref[Any]] = []
+    gc.collect()
+    gc.disable()
+    try:
+        results = {student: graded(small.course, student, odd.solved()) for student in ("ann", "bob")}
+        alive += [weakref.ref(given.report) for given in results.values()]
+        small.recorder.record(results)
+        del results
+        assert [one() for one in alive] == [None, None]
+    finally:
+        gc.enable()
+
+
+def test_what_lies_beside_a_notebook_is_seen(tmp_path: Path) -> None:
+    """Nobody looks further where nothing does; a hidden file, a folder and a link to nowhere are not nothing."""
+    (tmp_path / f"{LAB}.ipynb").touch()
+    assert _only_notebooks(str(tmp_path))
+    assert not _only_notebooks(str(tmp_path / "nowhere"))
+    for make in (
+        lambda path: path.with_name("data.csv").touch(),
+        lambda path: path.with_name(".hidden.ipynb").touch(),
+        lambda path: path.with_name("folder.ipynb").mkdir(),
+        lambda path: path.with_name("link.ipynb").symlink_to("nowhere"),
+    ):
+        folder = tmp_path / "one"
+        folder.mkdir()
+        make(folder / f"{LAB}.ipynb")
+        assert not _only_notebooks(str(folder))
+        shutil.rmtree(folder)
 
 
 def test_the_gradebook_is_opened_once_and_asked_seldom(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
