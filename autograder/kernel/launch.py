@@ -47,7 +47,7 @@ PRELOAD = (
     "autograder.probe.serve",
     "autograder.student",
     "autograder.template.shell:rehearse",
-    "autograder.probe.run:warm_up",  # run as well: torch imports more when it is used, which each fork would do anew
+    "autograder.probe.rehearsal:rehearse",
 )
 """What the template imports: modules, and functions that import by being called."""
 
