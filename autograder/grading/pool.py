@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Crew", "Done", "Work", "grade_all", "grade_many", "processes"]
 
-LARGEST_BUNDLE = 16  # between two of them a worker has less to do than it could; what is lost with one is graded again
+LARGEST_BUNDLE = 32  # between two of them a worker has less to do than it could; what is lost with one is graded again
 MORE_THAN_ONE, AT_MOST = 2, 3  # notebooks that a worker plays at once: while one is judged, others compute
 IN_FLIGHT = 1.5  # notebooks for each processor
 AHEAD = 2  # bundles that wait, for each worker, so that none of them is ever idle

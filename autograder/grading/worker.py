@@ -52,33 +52,37 @@ def grade_bundle(works: Sequence[Work], at_once: int = 1, stretch: float = 1) ->
     `stretch` is by how much wall times are longer where kernels share processors.
     """
     found: dict[int, Result] = {}
-    ready: dict[int, tuple[Work, Prepared, Judge]] = {}
-    for number, work in enumerate(works):
-        try:
-            lab, judge = bench(work)
-            raw = UnreadableSubmission(work.unreadable) if work.raw is None else work.raw
-            ready[number] = work, prepare(raw, lab, judge), judge
-        except Exception as error:
-            found[number] = _trouble(work, error)
+    played: dict[Future[Played], tuple[int, Work, Prepared, Judge]] = {}
+
+    def conclude_it(future: Future[Played]) -> None:
+        number, work, prepared, judge = played.pop(future)
+        found[number] = _concluded(work, prepared, judge, future)
+        players.done_with_one()
+
     with _Players(at_once) as players:
-        playing_now: dict[Future[Played], int] = {}
-        for number, (work, prepared, judge) in ready.items():
-            playing_now[players.play(work, prepared, judge, stretch)] = number
-        for number, (work, prepared, judge) in ready.items():
+        for number, work in enumerate(works):
+            try:
+                lab, judge = bench(work)
+                raw = UnreadableSubmission(work.unreadable) if work.raw is None else work.raw
+                prepared = prepare(raw, lab, judge)
+            except Exception as error:
+                found[number] = _trouble(work, error)
+                continue
+            future = players.play(work, prepared, judge, stretch)  # its kernel computes while the next is prepared
             try:
                 if not prepared.unreadable:
                     judge.get_ready()
             except AutograderError as error:  # the lab's fault: nobody is graded against it or needs to be played
                 found[number] = _trouble(work, error)
-        _settle()
-        for future in [future for future, number in playing_now.items() if number in found]:
-            future.cancel()
-            del playing_now[future]
-            players.done_with_one()
-        for future in as_completed(playing_now):
-            number = playing_now[future]
-            found[number] = _concluded(*ready[number], future)
-            players.done_with_one()
+                future.cancel()
+                players.done_with_one()
+                continue
+            _settle()
+            played[future] = number, work, prepared, judge
+            for done in [future for future in played if future.done()]:
+                conclude_it(done)
+        for future in as_completed(list(played)):
+            conclude_it(future)
     return tuple(found[number] for number in range(len(works)))
 
 

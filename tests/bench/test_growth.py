@@ -109,8 +109,8 @@ def test_it_is_the_real_scheduler_that_runs(monkeypatch: pytest.MonkeyPatch) -> 
         return submit(self, fn, *args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(SimulatedExecutor, "submit", spied)
-    simulated_s(100, 2, 3, EACH_S)
-    assert sum(seen) == 100
+    simulated_s(400, 2, 3, EACH_S)
+    assert sum(seen) == 400
     assert max(seen) == pool.LARGEST_BUNDLE
     monkeypatch.setattr(growth, "grade_all", lambda *_: iter([Done("a", None, None, "never asked anybody")]))
     assert simulated_s(100, 2, 3, EACH_S) == 0.0
