@@ -27,7 +27,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from autograder.template.nest import Fence, enter, landlock_version, new_world, settle
+from autograder.template.nest import Fence, Program, enter, landlock_version, new_world, next_process, settle, stand_by
 from autograder.template.pages import gather
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -44,7 +44,7 @@ def main(link_number: int, program_number: int, preload: list[str]) -> None:
     link = socket.socket(fileno=link_number)
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # the end of every fork is told to this process
     with os.fdopen(program_number, "rb") as file:
-        program = file.read()
+        program = Program(file.read())
     _warm_up(preload)
     ended, rung = os.pipe()
     os.set_blocking(rung, False)
@@ -107,7 +107,7 @@ def _train_once() -> None:
     gather()
 
 
-def _serve(link: socket.socket, program: bytes) -> bool:
+def _serve(link: socket.socket, program: Program) -> bool:
     """Fork for one request and answer it; False when there will be no more."""
     message, ancillary, _, _ = link.recvmsg(LARGEST_REQUEST, socket.CMSG_SPACE(3 * 4))
     if not message:
@@ -133,7 +133,7 @@ def _tell(link: socket.socket, what: str, process: int) -> None:
     os.close(handle)
 
 
-def _fork(link: socket.socket, request: Mapping[str, Any], descriptors: list[int], program: bytes) -> int:
+def _fork(link: socket.socket, request: Mapping[str, Any], descriptors: list[int], program: Program) -> int:
     """Return the id of a new process 1 of a world of its own, which never comes back here."""
     reader, writer = os.pipe()
     go, gate = os.pipe()
@@ -166,27 +166,28 @@ def _fork(link: socket.socket, request: Mapping[str, Any], descriptors: list[int
     return process
 
 
-def _become(request: Mapping[str, Any], descriptors: list[int], program: bytes, settled: Callable[[], None]) -> None:
-    """Be the kernel, or the program, of a request; ends the process."""
+def _become(request: Mapping[str, Any], descriptors: list[int], program: Program, settled: Callable[[], None]) -> None:
+    """Be process 1 of a new world, and in process 2 the kernel, or the program, of a request; ends the process."""
     code = 125
     try:
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.dup2(descriptors[0], 1)
         os.dup2(descriptors[0], 2)
         settled()
         code = 1
+        os.setsid()
+        fence = Fence(**request["fence"])
+        _leave_process_1(fence, program)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.lseek(descriptors[1], 0, os.SEEK_SET)
         with os.fdopen(os.dup(descriptors[1]), "rb") as file:
             given = json.load(file)
         if linked := len(descriptors) > LINK_AT:
             os.dup2(descriptors[LINK_AT], LINK)
         os.closerange(LINK + linked, 1024)
-        os.setsid()
-        fence = Fence(**request["fence"])
         enter(fence, program)
-        _leave_process_1(linked)
-        os.environ.update(request["variables"])
+        if request["variables"]:
+            os.environ.update(request["variables"])
         for name, text in given["files"].items():
             os.makedirs(os.path.dirname(os.path.join(fence.home, name)), exist_ok=True)
             with open(os.path.join(fence.home, name), "wb") as file:
@@ -205,15 +206,25 @@ def _become(request: Mapping[str, Any], descriptors: list[int], program: bytes, 
         os._exit(code)
 
 
-def _leave_process_1(linked: bool) -> None:
+def _leave_process_1(fence: Fence, program: Program) -> None:
     """Go on as process 2, as in a box of its own: process 1 does not die of a signal that it sends itself.
 
-    Process 1 waits, and ends as the other does: with its code, or with 128 and the number of its signal.
+    Process 2 goes on when process 1 has given up everything, which then waits, and ends as the other does: with its code, or with
+    128 and the number of its signal. Where it cannot, it ends, and with it all of its world.
     """
-    child = os.fork()
-    if child and linked:
-        os.close(LINK)  # it is the other's to hang up
-    while child:
+    told, telling = os.pipe()
+    child = next_process()
+    if not child:
+        os.close(telling)
+        if not os.read(told, 1):
+            raise OSError("process 1 has ended")
+        return
+    stand_by(fence, program)
+    os.dup2(telling, 3)
+    os.closerange(4, 1024)
+    os.write(3, b".")
+    os.close(3)
+    while True:
         process, status = os.wait()
         if process == child:
             code = os.waitstatus_to_exitcode(status)

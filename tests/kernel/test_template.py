@@ -131,6 +131,24 @@ def test_an_end_is_told_as_that_of_a_box_of_its_own(template, source, cause, cod
     assert (end.cause, end.code) == (cause, code)
 
 
+def test_process_1_has_given_up_everything_before_a_line_of_the_program_runs(template):
+    """It fences itself off, beside process 2: no capabilities, the filter, the limits, and no signal that Python handles."""
+    source = """
+import os, signal
+lines = dict(line.split(":", 1) for line in open("/proc/1/status"))
+names = ("NoNewPrivs", "Seccomp", "CapPrm", "CapEff", "CapInh", "CapBnd", "CapAmb")
+print([int(lines[name], 16) for name in names], os.getsid(0), os.getpgid(0), signal.getsignal(signal.SIGCHLD).name)
+print(lines["Uid"] == next(line for line in open("/proc/self/status") if line.startswith("Uid"))[4:])
+print(open("/proc/1/limits").read() == open("/proc/self/limits").read())
+try:
+    print(set(os.listdir("/proc/1/fd")) <= {"0", "1", "2"}, os.readlink("/proc/1/cwd"))
+except PermissionError:  # where Landlock keeps process 2 out of it
+    print("True /")
+"""
+    told = "[1, 2, 0, 0, 0, 0, 0] 1 1 SIG_DFL\nTrue\nTrue\nTrue /\n"
+    assert [run(template, source).tail for _ in range(5)] == [told] * 5
+
+
 def test_parallel_torch_does_not_hang_in_a_fork(template):
     """The template has one thread for life; a fork of a process whose OpenMP had run with two would wait for ever."""
     source = (
