@@ -75,6 +75,7 @@ def _warm_up(modules: list[str]) -> None:
     gc.disable()  # next to nothing of what an import makes is garbage, and looking for it takes a tenth of the time
     # torch would look through all installed packages for plug-ins of accelerators, which a box does not show.
     os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+    os.environ.pop("GLIBC_TUNABLES", None)  # the C library has read it by now
     sys.modules["debugpy"] = None  # type: ignore[assignment]  # as in every kernel
     for words in modules:
         name, _, call = words.partition(":")

@@ -76,6 +76,13 @@ def test_a_fork_has_what_was_imported_and_sees_only_its_own_folder(template):
         other.remove()
 
 
+def test_what_the_templates_own_allocator_is_told_is_not_in_a_forks_environment(template):
+    """It is for one process' start, and no student's code, nor a program that this starts, has to do with it."""
+    assert warm.ALLOCATOR
+    source = f"import os; print([name for name in {sorted(warm.ALLOCATOR)!r} if name in os.environ])"
+    assert run(template, source).tail == "[]\n"
+
+
 def test_what_is_shown_below_tmp_is_there_in_a_fork_and_cannot_be_written(monkeypatch, tmp_path):
     """A course, and with it its Python, may lie there, where each fork gets a new, empty folder."""
     tmp_path.chmod(0o755)
