@@ -142,6 +142,9 @@ def lab_of(word: str, parts: Sequence[str], sizes: Sizes, scratch: Path) -> dict
     )
     if "ours" in parts:
         found["ours"] = _part("ours", ROOT, scratch, name, whole, sizes.few)
+    if "stock" in found and "ours" in found:
+        print(f"bench: stock {name} once more ...", file=sys.stderr, flush=True)
+        found["stock"] = importlib.import_module("bench.stock").measure_again(ROOT, scratch, name, few, found["stock"])
     if "limit" in parts or "stages" in parts:
         print(f"bench: limit {name} ...", file=sys.stderr, flush=True)
         told = measured((sys.executable, "-m", "bench.limit", name, str(sizes.limit)), where=ROOT)

@@ -12,7 +12,7 @@ from autograder.grading.course import load_lab
 from bench.asserts import SET_UP, cells_of
 from bench.limit import content, play
 from bench.otter_grader import defined, questions_of, without_tests
-from bench.stock import with_asserts
+from bench.stock import mean_of, with_asserts
 from bench.submissions import KINDS, LABS, WRONG, Material, class_of, drawn, kinds, material
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -113,3 +113,19 @@ def test_the_limit_counts_cells_and_probe_apart() -> None:
     cells_s, probe_s = play(prepare(raw, lab, judge).items, judge)
     assert cells_s > 0
     assert probe_s > 0
+
+
+def test_what_was_measured_twice_counts_as_its_mean() -> None:
+    """And the start of stock's commands weighs once."""
+    times = {"wall_s": 44.0, "cpu_s": 40.0, "autograde_s": 38.0, "feedback_s": 6.0}
+    before = {"submissions": 10, "start_s": 4.0, "each_s": 4.0, "omp_num_threads": "1", **times}
+    found = mean_of(before, {key: 1.5 * value for key, value in times.items()})
+    assert found == {
+        **before,
+        "wall_s": 55.0,
+        "cpu_s": 50.0,
+        "autograde_s": 47.5,
+        "feedback_s": 7.5,
+        "each_s": 5.1,
+        "walls_s": [44.0, 66.0],
+    }

@@ -57,6 +57,13 @@ def test_other_results_would_give_another_page_and_another_figure(tmp_path: Path
     assert [label for label in labels(RESULTS) if label not in words] != []
 
 
+def test_what_was_measured_twice_is_told_twice() -> None:
+    twice = copy.deepcopy(RESULTS)
+    twice["labs"]["lab1"]["stock"]["walls_s"] = [43.5, 57.5]
+    assert "twice" in page(twice)
+    assert "43.5 and 57.5 s (lab 1)" in page(twice)
+
+
 @pytest.mark.parametrize(
     "key", ["lab1_ratio_vs_nbgrader", "training_ratio_vs_nbgrader", "lab1_ratio_vs_otter", "lab1_cpu_over_limit"]
 )
