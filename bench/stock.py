@@ -115,9 +115,7 @@ def measure(course: Path, scratch: Path, lab: str, submissions: Sequence[Submiss
     }
     better = min(tried, key=lambda word: tried[word], default="1")
     found = stock.grade(submissions, ONE_THREAD if better == "1" else AS_IT_COMES)
-    # Both commands start once for a whole class, however large; the rest is one submission after the other.
-    each_s = (found["wall_s"] - 2 * start_s) / len(submissions)
-    return {**found, "start_s": 2 * start_s, "each_s": each_s, "omp_num_threads": better, "trial_s": tried}
+    return _with_each_s({**found, "start_s": 2 * start_s, "omp_num_threads": better, "trial_s": tried})
 
 
 def measure_again(
@@ -132,5 +130,9 @@ def measure_again(
 def mean_of(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was measured twice as one, with the seconds of each."""
     times = {key: (before[key] + after[key]) / 2 for key in ("wall_s", "cpu_s", "autograde_s", "feedback_s")}
-    each_s = (times["wall_s"] - before["start_s"]) / before["submissions"]
-    return {**before, **times, "each_s": each_s, "walls_s": [before["wall_s"], after["wall_s"]]}
+    return _with_each_s({**before, **times, "walls_s": [before["wall_s"], after["wall_s"]]})
+
+
+def _with_each_s(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Both commands start once for a whole class, however large; the rest is one submission after the other."""
+    return {**found, "each_s": (found["wall_s"] - found["start_s"]) / found["submissions"]}
