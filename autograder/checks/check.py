@@ -152,6 +152,21 @@ class Lab:
             raise KeyError(f"no check is called {name!r}")
         return self._by_name[name]
 
+    def alike(self, check: Check) -> tuple[Check, ...]:
+        """Return the checks that ask the same as a check, itself among them: their scenarios are drawn by one function.
+
+        They are drawn once, under the name of the first, and run once; each of the checks looks at its part of what that shows.
+        """
+        return self._alike[check.exercise, check.scenarios]
+
+    @cached_property
+    def _alike(self) -> dict[tuple[str, Callable[[Draw], tuple[Scenario, ...]]], tuple[Check, ...]]:
+        found: dict[tuple[str, Callable[[Draw], tuple[Scenario, ...]]], tuple[Check, ...]] = {}
+        for check in self.checks:
+            key = check.exercise, check.scenarios
+            found[key] = (*found.get(key, ()), check)
+        return found
+
     @cached_property
     def names(self) -> frozenset[str]:
         """The names of all checks."""

@@ -1,4 +1,4 @@
-"""The judge of one lab and one seed: it knows the answers, draws the scenarios, and turns traces into verdicts.
+"""The judge of one lab and one seed: it knows the answers, and turns traces into verdicts.
 
 It runs in the grader's process and never sees a student's object, only traces. The reference runs through the same probe as the
 submission; the traces of the mistakes are made when a diagnosis first needs them, and kept, since a class makes the same
@@ -16,7 +16,7 @@ from types import CodeType
 
 from autograder.checks import render
 from autograder.checks.at_once import Wanted, wanted
-from autograder.checks.check import Check, Draw, Lab, Mistake
+from autograder.checks.check import Check, Lab, Mistake
 from autograder.checks.compare import Difference, Expected, differences
 from autograder.checks.compose import choose_composed
 from autograder.checks.diagnose import Traces, alike, choose, is_wrong, shortest_first, wrong_places
@@ -24,10 +24,9 @@ from autograder.checks.pairs import Signs, Spot, candidates, choose_two, same_at
 from autograder.checks.suspects import Memory, is_far, suspects
 from autograder.checks.tolerance import derive
 from autograder.errors import CourseError
+from autograder.grading.asking import Asking
 from autograder.grading.report import CheckResult, Diagnosis
 from autograder.probe.run import Runs, run
-from autograder.probe.serve import question
-from autograder.trace.look import Look
 from autograder.trace.reply import Reply, Words
 from autograder.trace.scenario import Dtype, Scenario, in_dtype
 from autograder.trace.trace import Trace
@@ -51,10 +50,8 @@ class Judge:
     def __init__(self, lab: Lab, seed: int) -> None:
         self.lab = lab
         self.seed = seed
-        self._scenarios: dict[str, tuple[Scenario, ...]] = {}
-        self._questions: dict[str, bytes] = {}
-        self._looks: dict[str, tuple[Look, ...]] = {}
-        self._sizes: dict[str, tuple[int, ...]] = {}
+        self.asking = Asking(lab, seed)
+        self._truth: dict[str, tuple[list[Trace], list[Trace], list[Trace]]] = {}  # by question
         self._expected: dict[str, tuple[Expected, ...]] = {}
         self._mistaken: dict[tuple[str, str, int], Trace] = {}
         self._shown: Counter[tuple[str, int]] = Counter()
@@ -68,34 +65,13 @@ class Judge:
 
     def scenarios(self, check: Check) -> tuple[Scenario, ...]:
         """Return the scenarios of a check, drawn from the seed."""
-        if check.name not in self._scenarios:
-            self._scenarios[check.name] = check.scenarios(Draw(self.seed, check.name))
-        return self._scenarios[check.name]
-
-    def _sizes_in(self, check: Check) -> tuple[int, ...]:
-        if check.name not in self._sizes:
-            self._sizes[check.name] = tuple(scenario.size for scenario in self.scenarios(check))
-        return self._sizes[check.name]
-
-    def question(self, check: Check) -> bytes:
-        """Return the scenarios of a check as a kernel is sent them, and what is looked at: the same for a whole class."""
-        if check.name not in self._questions:
-            self._questions[check.name] = question(self.scenarios(check), self.looks(check))
-        return self._questions[check.name]
-
-    def looks(self, check: Check) -> tuple[Look, ...]:
-        """Return where is looked in each scenario of a check."""
-        if check.name not in self._looks:
-            looks = {scenario.only: Look(check.keys, scenario.only) for scenario in self.scenarios(check)}
-            self._looks[check.name] = tuple(looks[scenario.only] for scenario in self.scenarios(check))
-        return self._looks[check.name]
+        return self.asking.scenarios(check)
 
     def expected(self, check: Check) -> tuple[Expected, ...]:
         """Return what the reference shows: as the scenario says, in float64, and the tolerances."""
         if check.name not in self._expected:
             asked = self.scenarios(check)
-            plain = run(asked, self.lab.reference, evidence=False)
-            truth, low = (self._moved(asked, plain, dtype) for dtype in ("float64", "float32"))
+            plain, truth, low = self._shown_by_the_reference(check)
             for trace in plain:
                 if trace.failure is not None and trace.failure.type not in check.raises:
                     raise CourseError(
@@ -107,6 +83,15 @@ class Judge:
                 for s, a, b, c in zip(asked, plain, truth, low, strict=True)
             )
         return self._expected[check.name]
+
+    def _shown_by_the_reference(self, check: Check) -> tuple[list[Trace], list[Trace], list[Trace]]:
+        name = self.asking.name(check)
+        if name not in self._truth:
+            asked = self.scenarios(check)
+            plain = run(asked, self.lab.reference, evidence=False)
+            truth, low = (self._moved(asked, plain, dtype) for dtype in ("float64", "float32"))
+            self._truth[name] = plain, truth, low
+        return self._truth[name]
 
     def _moved(self, asked: Sequence[Scenario], plain: Sequence[Trace], dtype: Dtype) -> list[Trace]:
         """Return what the reference shows in another dtype; where that is the scenario's own, what it has shown."""
@@ -121,15 +106,16 @@ class Judge:
 
     def mistaken(self, mistake: Mistake, check: Check, place: int) -> Trace:
         """Return what a named mistake shows in one scenario of a check."""
-        key = (mistake.id, check.name, place)
+        name = self.asking.name(check)
+        key = (mistake.id, name, place)
         if key not in self._mistaken:
             self._mistaken[key] = self._ran(namespace(mistake.source, mistake.id), check, place)
-            self._shown[check.name, place] += 1
+            self._shown[name, place] += 1
         return self._mistaken[key]
 
     def _ran(self, names: Mapping[str, object], check: Check, place: int) -> Trace:
         """Return what names of ours show in one scenario of a check, as far as a submission is looked at there."""
-        asked, looks = [self.scenarios(check)[place]], [self.looks(check)[place]]
+        asked, looks = [self.scenarios(check)[place]], [self.asking.looks(check)[place]]
         if self._block is None:
             return run(asked, names, looks=looks)[0]
         if self._runs is None:
@@ -147,7 +133,7 @@ class Judge:
 
     def shown(self, check: Check, place: int) -> int:
         """Return how many mistakes have been run in one scenario of a check."""
-        return self._shown[check.name, place]
+        return self._shown[self.asking.name(check), place]
 
     def verdict(self, check: Check, traces: Sequence[Trace] | None, reason: str = "") -> CheckResult:
         """Return the result of a check, without a diagnosis; without traces it fails for the given reason."""
@@ -166,7 +152,7 @@ class Judge:
         self._judged[check.name] = traces, shortest_first([*wrong], traces)
         if not wrong:
             return _passed(check)
-        smallest = min(wrong, key=self._sizes_in(check).__getitem__)
+        smallest = min(wrong, key=self.asking.sizes(check).__getitem__)
         scenario, found = self.scenarios(check)[smallest], wrong[smallest]
         if check.secret:
             found = Difference(found.step, found.address, found.kind, _without_answer(found))

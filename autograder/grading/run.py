@@ -186,38 +186,40 @@ class _Player:
         One request for each would cost more than what is asked. Whatever goes wrong with it is found out by asking one by one, in
         a kernel that has seen nothing of it.
         """
-        answered = 0
+        replies: dict[str, Reply] = {}  # by question; checks that ask alike share one
         if len(asked) > 1 and self.session is not None and not self.gone:
-            answered = await self._try_all([name for _, name in asked])
+            await self._try_all([name for _, name in asked], replies)
             if self.session is None or not self.session.alive:
                 await self._revive(asked[0][0], counts=False)
-        for index, name in asked[answered:]:
-            await self._ask(index, name)
+        for index, name in asked:
+            await self._ask(index, name, replies)
 
-    async def _try_all(self, names: Sequence[str]) -> int:
-        """Return how many of the checks, from the first, have their traces now."""
+    async def _try_all(self, names: Sequence[str], replies: dict[str, Reply]) -> None:
+        """Ask all questions of some checks, and write down the replies, from the first on, that there are now."""
         assert self.session is not None
-        asked = request(*(self.judge.question(self.judge.lab.check(name)) for name in names))
+        checks = [self.judge.lab.check(name) for name in names]
+        questions = {self.judge.asking.name(check): self.judge.asking.question(check) for check in checks}
+        asked = request(*questions.values())
         answer = await self.session.ask(ANSWER, asked, wall_s=CHECK_WALL_S, max_bytes=MAX_BYTES)
         if answer.data is None:
             if answer.status != "error":
                 await self._close()
-            return 0
-        found: dict[str, Reply] = {}
+            return
         with suppress(ProtocolError):
-            for name, reply in zip(names, unpack(answer.data, len(names)), strict=False):
-                found[name] = load_reply(reply)
-        for name, traces in found.items():
-            self._keep(name, traces)
-        return len(found)
+            for question, reply in zip(questions, unpack(answer.data, len(questions)), strict=False):
+                replies[question] = load_reply(reply)
 
     def _keep(self, name: str, traces: Reply) -> None:
         self.played.traces[name] = traces
         if traces.took_too_long:
             self.stopped[self.judge.lab.check(name).exercise] += 1
 
-    async def _ask(self, index: int, name: str) -> None:
+    async def _ask(self, index: int, name: str, replies: dict[str, Reply]) -> None:
         check = self.judge.lab.check(name)
+        question = self.judge.asking.name(check)
+        if question in replies:
+            self._keep(name, replies[question])
+            return
         if self.gone:
             self.played.reasons[name] = self.gone
             return
@@ -225,11 +227,12 @@ class _Player:
             self.played.reasons[name] = f"not run: {check.exercise} had to be stopped in two other checks"
             return
         assert self.session is not None
-        asked = request(self.judge.question(check))
+        asked = request(self.judge.asking.question(check))
         answer = await self.session.ask(ANSWER, asked, wall_s=CHECK_WALL_S, max_bytes=MAX_BYTES)
         if answer.data is not None:
             try:
-                self._keep(name, load_reply(b"".join(unpack(answer.data, 1))))
+                replies[question] = load_reply(b"".join(unpack(answer.data, 1)))
+                self._keep(name, replies[question])
             except ProtocolError as error:
                 self.played.reasons[name] = str(error)
         else:

@@ -173,11 +173,11 @@ def test_the_reference_is_run_in_each_dtype_once() -> None:
 def test_a_kernel_is_asked_what_the_reference_was_asked() -> None:
     """With the same numbers; the bytes are made once for a class."""
     judge = Judge(LAB, 3)
-    [reply] = unpack(answer(request(judge.question(VALUES)), {"f": f}), 1)
+    [reply] = unpack(answer(request(judge.asking.question(VALUES)), {"f": f}), 1)
     shown = [trace.observations[0].seen["result"] for trace in load_traces(reply)]
     due = [expected.trace.observations[0].seen["result"] for expected in judge.expected(VALUES)]
     assert [number.array.tolist() for number in shown] == [number.array.tolist() for number in due]  # type: ignore[union-attr]
-    assert judge.question(VALUES) is judge.question(VALUES)
+    assert judge.asking.question(VALUES) is judge.asking.question(VALUES)
 
 
 def test_the_same_seed_gives_the_same_verdicts() -> None:
