@@ -157,7 +157,7 @@ class Lab:
 
         They are drawn once, under the name of the first, and run once; each of the checks looks at its part of what that shows.
         """
-        return self._alike[check.exercise, check.scenarios]
+        return self._alike.get((check.exercise, check.scenarios), (check,))
 
     @cached_property
     def _alike(self) -> dict[tuple[str, Callable[[Draw], tuple[Scenario, ...]]], tuple[Check, ...]]:

@@ -213,11 +213,11 @@ def processes(jobs: int, course: Path | None = None, *, sandboxed: bool = True) 
 def _sizes(crew: Crew, total: int) -> Iterator[int]:
     """Small bundles first, so that something is seen soon, then larger ones, then small ones again.
 
-    None but the first ones is smaller than twice what a worker plays at once: at the end of each it has less to do than it could.
+    None but the first ones is smaller than what a worker plays at once: it would take as long.
     """
     sent = 0
     for number in itertools.count():
-        least = 2 * crew.at_once if number >= crew.workers else 1
+        least = crew.at_once if number >= crew.workers else 1
         size = min(LARGEST_BUNDLE, max(least, 4 ** (number // crew.workers)))
         if total:
             size = min(size, max(least, (total - sent) // (2 * crew.workers)))

@@ -6,6 +6,7 @@ Most tests play with a kernel of this process that dies when it is told to; the 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -24,17 +25,14 @@ from autograder.trace.codec import dump_traces
 from autograder.trace.scenario import Call, Scenario
 
 
-def _twice(draw: Draw) -> tuple[Scenario, ...]:
-    return (Scenario("two numbers", (Call("double", (draw.tensor(2),)),)),)
-
-
-def _thrice(draw: Draw) -> tuple[Scenario, ...]:
-    return (Scenario("two numbers", (Call("triple", (draw.tensor(2),)),)),)
+def _asks(target: str) -> Callable[[Draw], tuple[Scenario, ...]]:
+    """A function of its own for each check, so that no two of them ask alike."""
+    return lambda draw: (Scenario("two numbers", (Call(target, (draw.tensor(2),)),)),)
 
 
 CHECKS = (
-    *(Check(name, "double", 1, "twice", _twice) for name in ("d1", "d2", "d3")),
-    *(Check(name, "triple", 1, "thrice", _thrice) for name in ("t1", "t2")),
+    *(Check(name, "double", 1, "twice", _asks("double")) for name in ("d1", "d2", "d3")),
+    *(Check(name, "triple", 1, "thrice", _asks("triple")) for name in ("t1", "t2")),
 )
 LAB = Lab("lab", "A lab", ("double", "triple"), CHECKS, {"double": lambda x: 2 * x, "triple": lambda x: 3 * x})
 DOUBLE = Item("def double(x):\n    return 2 * x")
@@ -223,7 +221,7 @@ def test_checks_that_are_asked_together_show_what_they_show_one_by_one(
 
     async def one_by_one(self: Any, asked: list[tuple[int, str]]) -> None:
         for index, name in asked:
-            await self._ask(index, name)
+            await self._ask(index, name, {})
 
     monkeypatch.setattr(playing._Player, "_ask_all", one_by_one)
     alone = played(layer, D1, D2, D3)
@@ -245,6 +243,58 @@ def test_one_request_is_enough_where_no_code_stands_between_checks(kernel: type[
     kernel.ask = noting  # type: ignore[method-assign]
     assert passed(played(DOUBLE, D1, Item(), D2, D3, TRIPLE, T1, T2)) == ["d1", "d2", "d3", "t1", "t2"]
     assert len([function for function in asked if function != READY]) == 2
+
+
+SAME = _asks("double")
+ALIKE = Lab(
+    "lab",
+    "A lab",
+    ("double", "triple"),
+    (
+        *(Check(name, "double", 1, "twice", SAME) for name in ("d1", "d2", "d3")),
+        Check("t1", "triple", 1, "thrice", _asks("triple")),
+    ),
+    {"double": lambda x: 2 * x, "triple": lambda x: 3 * x},
+)
+
+
+@pytest.mark.parametrize(
+    ("items", "calls", "right"),
+    [
+        ((D1, D2, D3), 1, ["d1", "d2", "d3"]),
+        ((D1, TRIPLE, D2, D3), 2, ["d1", "d2", "d3"]),
+        ((D1, T1, D2), 1, ["d1", "d2"]),
+        ((D1, Item("def double(x): return 0 * x"), D2, D3), 1, ["d1"]),
+        ((D2,), 1, ["d2"]),
+    ],
+    ids=["in a row", "a cell between them", "another check between them", "a cell that changes it", "one of them"],
+)
+def test_what_several_checks_ask_alike_is_run_once(
+    kernel: type[FakeKernel], monkeypatch: pytest.MonkeyPatch, items: tuple[Item, ...], calls: int, right: list[str]
+) -> None:
+    """All of them have its traces; where a cell stands between them, it is another run."""
+    counted: list[Any] = []
+    layer = Item("calls = 0\ndef double(x):\n    global calls\n    calls += 1\n    seen(calls)\n    return 2 * x")
+    begin = FakeKernel.__init__
+
+    def with_counter(self: FakeKernel, limits: Limits, **words: object) -> None:
+        begin(self, limits, **words)
+        self.names["seen"] = counted.append
+
+    monkeypatch.setattr(kernel, "__init__", with_counter)
+    result = play([layer, *items], Judge(ALIKE, 1), LIMITS)
+    judge = Judge(ALIKE, 1)
+    assert counted == list(range(1, calls + 1))
+    assert [n for n, t in result.traces.items() if judge.verdict(ALIKE.check(n), t).passed] == right
+
+
+@pytest.mark.parametrize("then", ["die()", "1 / 0"])
+def test_what_ends_a_kernel_costs_all_that_ask_alike_and_no_other(kernel: type[FakeKernel], then: str) -> None:
+    """A check that asks something else is answered in a new one."""
+    result = play([Item(f"def double(x): {then}"), TRIPLE, D1, D2, D3, T1], Judge(ALIKE, 1), LIMITS)
+    judge = Judge(ALIKE, 1)
+    assert [n for n, t in result.traces.items() if judge.verdict(ALIKE.check(n), t).passed] == ["t1"]
+    assert set(result.traces) | set(result.reasons) == {"d1", "d2", "d3", "t1"}
 
 
 @pytest.mark.parametrize("reply", [b"", b"junk", b"\x80\x04pickle", b"\xff" * 100])
