@@ -41,7 +41,7 @@ def batch_norm_backward(grad_out, x, weight, eps=1e-5):
     mean = x.mean(dim=0)
     var = ((x - mean) ** 2).mean(dim=0)
     y = weight * (x - mean) / torch.sqrt(var + eps) + bias
-    return torch.autograd.grad(y, (x, weight, bias), grad_out)
+    return torch.autograd.grad((y * grad_out).sum(), (x, weight, bias))
 """
 
 BACKWARD_METHOD = """\
@@ -53,7 +53,7 @@ def batch_norm_backward(grad_out, x, weight, eps=1e-5):
         leaf = x.detach().clone().requires_grad_(True)
         var, mean = torch.var_mean(leaf, dim=0, correction=0)
         x_hat = (leaf - mean) / torch.sqrt(var + eps)
-        (x_hat * weight).backward(grad_out)
+        (x_hat * weight * grad_out).sum().backward()
     return leaf.grad, (grad_out * x_hat.detach()).sum(dim=0), grad_out.sum(dim=0)
 """
 

@@ -25,7 +25,7 @@ def layer_norm_backward(grad_out, x, weight, eps=1e-5):
     mean = x.mean(dim=-1, keepdim=True)
     var = ((x - mean) ** 2).mean(dim=-1, keepdim=True)
     y = weight * (x - mean) / torch.sqrt(var + eps) + bias
-    return torch.autograd.grad(y, (x, weight, bias), grad_out)
+    return torch.autograd.grad((y * grad_out).sum(), (x, weight, bias))
 """
 
 OPERATOR = """\

@@ -45,7 +45,7 @@ def group_norm_backward(grad_out, x, num_groups, weight, eps=1e-5):
     var, mean = torch.var_mean(grouped, dim=2, correction=0, keepdim=True)
     column = (1, -1) + (1,) * (x.dim() - 2)
     y = ((grouped - mean) / torch.sqrt(var + eps)).reshape(x.shape) * weight.view(column) + bias.view(column)
-    return torch.autograd.grad(y, (x, weight, bias), grad_out)
+    return torch.autograd.grad((y * grad_out).sum(), (x, weight, bias))
 """
 
 OPERATOR = """\
