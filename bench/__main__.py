@@ -85,7 +85,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 "the part growth replays what the parts stages (of lab1) and startup have measured; name them, too"
             )
         stages, startup = results["labs"]["lab1"]["stages"], results["startup"]
-        results["growth"] = _part("larger", ROOT, scratch, LABS["lab1"], sizes.largest, stages, startup)
+        known = results["labs"]["lab1"].get("ours", {}).get("large")
+        results["growth"] = _part("larger", ROOT, scratch, LABS["lab1"], sizes.largest, stages, startup, known)
     if "writer" in parts:
         results["writer"] = writer(sizes)
     results |= ratios.keys(results["labs"])
@@ -141,7 +142,8 @@ def lab_of(word: str, parts: Sequence[str], sizes: Sizes, scratch: Path) -> dict
         else {"otter": None, "otter_reason": "left out of this run"}
     )
     if "ours" in parts:
-        found["ours"] = _part("ours", ROOT, scratch, name, whole, sizes.few)
+        large = _class(word, sizes.largest) if word == "lab1" and sizes.largest > sizes.whole else ()
+        found["ours"] = _part("ours", ROOT, scratch, name, whole, sizes.few, large)
     if "stock" in found and "ours" in found:
         print(f"bench: stock {name} once more ...", file=sys.stderr, flush=True)
         found["stock"] = importlib.import_module("bench.stock").measure_again(ROOT, scratch, name, few, found["stock"])

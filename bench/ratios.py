@@ -57,6 +57,8 @@ def keys(labs: Results) -> dict[str, float | None]:
         lab = labs.get(word, {})
         ours, stock, otter, limit = (lab.get(part) for part in ("ours", "stock", "otter", "limit"))
         found[f"{word}_ratio_vs_nbgrader"] = ratio(ours["whole"], stock) if ours and stock else None
+        large = ours.get("large") if ours else None
+        found[f"{word}_ratio_vs_nbgrader_large"] = ratio(large, stock) if large and stock else None
         found[f"{word}_ratio_vs_nbgrader_same"] = ratio_of_same(ours["same"], stock) if ours and stock else None
         found[f"{word}_ratio_vs_otter"] = ratio(ours["whole"], otter) if ours and otter else None
         found[f"{word}_cpu_over_limit"] = cpu_each_s(ours["whole"]) / limit_s(limit) if ours and limit else None
@@ -70,6 +72,10 @@ def goals(results: Results) -> list[dict[str, Any]]:
         ("times stock nbgrader, lab 1", "at least", found["lab1_ratio_vs_nbgrader"], 30, True),
         ("times stock nbgrader, training lab", "at least", found["training_ratio_vs_nbgrader"], 20, True),
     ]
+    lab1 = results["labs"].get("lab1", {})
+    if (large := (lab1.get("ours") or {}).get("large")) and lab1.get("stock"):
+        what = f"times stock nbgrader, lab 1, a class of {large['submissions']:,}"
+        rows.insert(1, (what, "at least", ratio(large, lab1["stock"]), 30, True))
     for word, title in (("lab1", "lab 1"), ("training", "training lab")):
         lab = results["labs"].get(word, {})
         ours, limit = lab.get("ours"), lab.get("limit")

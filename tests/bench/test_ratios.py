@@ -58,6 +58,20 @@ def test_a_goal_is_met_on_its_own_side_only() -> None:
     assert slow["seconds of `autograder --help`"] is False
 
 
+@pytest.mark.parametrize(("wall_s", "met"), [(66, True), (68, False)])
+def test_a_large_class_has_a_goal_of_its_own(wall_s: float, met: bool) -> None:
+    """Where one was graded: the class of the other goal is a smaller one."""
+    large = {"submissions": 1000, "wall_s": wall_s, "cpu_s": 1.0}
+    results = {"labs": {"lab1": {**LAB, "ours": {"same": SAME, "whole": WHOLE, "large": large}}}}
+    assert {goal["what"]: goal["met"] for goal in ratios.goals(results)}[LARGE] is met
+    assert ratios.keys(results["labs"])["lab1_ratio_vs_nbgrader_large"] == pytest.approx(2004 / wall_s)
+    assert LARGE not in goals()
+    assert ratios.keys({"lab1": LAB})["lab1_ratio_vs_nbgrader_large"] is None
+
+
+LARGE = "times stock nbgrader, lab 1, a class of 1,000"
+
+
 def test_the_goal_of_cpu_time_is_twice_the_limit_and_60_ms() -> None:
     what = "CPU ms of a submission, lab 1 (twice the limit and 60 ms)"
     assert goals(cpu_s=13.9)[what] is True
