@@ -70,6 +70,12 @@ class BoxProvisioner(LocalProvisioner):
         self.process, self.pid = process, process.pid
         return self.connection_info
 
+    async def poll(self) -> int | None:
+        """Return the exit code, or None while the box lives; nobody but the keeper's thread may ask the process itself."""
+        if self._box is None or self.process is None:
+            return 0
+        return None if self._box.alive else int(self.process.returncode)
+
     async def send_signal(self, signum: int) -> None:
         """End the box; an interrupt goes as a message (kernel.json), since as a signal it would hit bubblewrap."""
         if self._box is not None and signum != signal.SIGINT and signum != 0:

@@ -1,6 +1,8 @@
 """Any Jupyter client that asks for the kernel `normalization-box` gets one in a box."""
 
 import os
+import threading
+import time
 from pathlib import Path
 
 import nbformat
@@ -9,6 +11,8 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import start_new_kernel
 from nbclient import NotebookClient
 from nbclient.exceptions import DeadKernelError
+
+from autograder.sandbox.warm import Fork, Template
 
 pytestmark = pytest.mark.sandbox
 NAME = "normalization-box"
@@ -75,3 +79,30 @@ def test_a_restarted_kernel_listens_where_it_did():
         client.stop_channels()
         manager.shutdown_kernel(now=True)
     assert not folder.exists()
+
+
+@pytest.mark.timeout(90)
+def test_only_the_keepers_thread_asks_a_fork_whether_it_has_ended(monkeypatch):
+    """It closes the handle then, and reads the template's answers; who else asked might get a closed one, or take an answer."""
+    monkeypatch.setenv("AUTOGRADER_KERNELS", "warm")
+    asked = set()
+    for kind, name in ((Fork, "poll"), (Template, "code_of")):
+        own = getattr(kind, name)
+
+        def noting(*given, own=own):
+            asked.add(threading.current_thread().name)
+            time.sleep(0.02)
+            return own(*given)
+
+        monkeypatch.setattr(kind, name, noting)
+    manager, client = start_new_kernel(kernel_name=NAME)
+    client.stop_channels()
+    assert manager.is_alive()
+    manager.restart_kernel(now=True)
+    assert manager.is_alive()
+    manager.provisioner._box.stop()
+    while manager.is_alive():
+        time.sleep(0.001)
+    manager.shutdown_kernel(now=True)
+    assert not manager.is_alive()
+    assert asked == {"box-keeper"}
