@@ -46,8 +46,8 @@ def test_a_class_that_can_be_counted_on_fingers_takes_what_it_must(
         # Of 1, 2, 2, 1, none but the first smaller than what is played at once: two are played, one is judged, then the other.
         (6, 2, 3, 3.0 + 4.0 + 4.0 + 3.0),
         (6, 2, 1, 18.0),  # on one processor nothing is gained
-        (16, 1, 2, 3.0 + 5.0 + 9.0 + 9.0 + 5.0 + 3.0 + 3.0 + 3.0),  # 1, 2, 4, 4, 2, 1, 1, 1
-        (16, 2, 3, 3.0 + 4.0 + 6.0 + 6.0 + 4.0 + 4.0 + 3.0),  # 1, 2, 4, 4, 2, 2, 1
+        (16, 1, 2, 3.0 + 9.0 + 11.0 + 7.0 + 3.0 + 3.0 + 3.0),  # 1, 4, 5, 3, 1, 1, 1
+        (16, 2, 3, 3.0 + 6.0 + 7.0 + 5.0 + 4.0 + 3.0),  # 1, 4, 5, 3, 2, 1
         (10, 3, 9, 3.0 + 5.0 + 5.0 + 5.0),  # 1, 3, 3, 3
     ],
 )
