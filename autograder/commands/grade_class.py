@@ -25,6 +25,7 @@ from rich.console import Console
 from autograder.commands.ahead import Opens, ahead
 from autograder.commands.class_table import Row, not_graded, print_class, progress_bar, summary
 from autograder.commands.executors import crew_of, opened
+from autograder.commands.interruption import heard
 from autograder.commands.ledger import Entry, Ledger, graded_before, read_ledger
 from autograder.commands.limits import limits_of
 from autograder.commands.submitted import submitted
@@ -53,6 +54,11 @@ def is_batch(waiting: int, left: int) -> bool:
 
 def run(given: argparse.Namespace) -> int:
     """Grade the class; 0 when every submission has a grade, 3 when the grader failed on one."""
+    with heard():
+        return _begin(given)
+
+
+def _begin(given: argparse.Namespace) -> int:
     course = find_course(given.course)
     lab = known_lab(course, given.lab)
     folders = _chosen(given, course)

@@ -147,6 +147,8 @@ class Recorder:
         """Run a converter; return what went wrong, in its own words."""
         said = capture_log(converter)
         last = said.get("error", "").strip().splitlines()[-1:]
+        if last == ["KeyboardInterrupt"]:  # it holds that for a failure like any other
+            raise KeyboardInterrupt
         why = f"nbgrader could not record {self.lab}: {' '.join(last)}\n{said.get('log', '')[-2000:]}"
         return "" if said["success"] else why
 

@@ -25,7 +25,7 @@ from autograder.errors import CourseError
 from autograder.grading.grade import Graded
 from autograder.grading.outputs import scoring
 from autograder.grading.report import CheckResult
-from autograder.plugins.converters import _only_notebooks
+from autograder.plugins.converters import RecordAutograde, RecordFeedback, _only_notebooks
 from autograder.plugins.database import patient_url
 from autograder.plugins.gradebook import OpenGradebook
 from autograder.plugins.record import Recorder
@@ -201,6 +201,30 @@ def test_one_that_cannot_be_written_is_named_and_costs_the_others_nothing(small:
     assert small.recorder.scores()["bob"][0] == 5.0
     assert (small.course.root / "feedback" / "bob" / LAB / f"{LAB}.html").is_file()
     assert not (small.course.root / "autograded" / "ann" / LAB).exists()
+
+
+@pytest.mark.parametrize("kind", [RecordAutograde, RecordFeedback])
+def test_an_interruption_is_no_failure_to_record_somebody(
+    small: Small, monkeypatch: pytest.MonkeyPatch, kind: type[Any]
+) -> None:
+    """nbgrader would hold it for one; the batch is then recorded anew."""
+    results = {who: graded(small.course, who, odd.solved()) for who in ("ann", "bob")}
+    own = kind.convert_single_notebook
+
+    def interrupted(converter: Any, path: str) -> None:
+        if "bob" in Path(path).parts:
+            raise KeyboardInterrupt
+        own(converter, path)
+
+    with monkeypatch.context() as for_once:
+        for_once.setattr(kind, "convert_single_notebook", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            small.recorder.record(results)
+    pages = [small.course.root / "feedback" / who / LAB / f"{LAB}.html" for who in results]
+    assert not pages[1].exists()
+    small.recorder.record(results)
+    assert {who: row[0] for who, row in small.recorder.scores().items()} == {"ann": 5.0, "bob": 5.0}
+    assert all(page.is_file() for page in pages)
 
 
 def test_a_name_that_is_a_pattern_is_a_name(small: Small) -> None:
