@@ -15,13 +15,14 @@ import torch
 
 from autograder.authoring import labs as labs_command
 from autograder.authoring import practice
-from autograder.authoring.practice import PRACTICE_SEED, is_fresh, make_practice, practice_bytes
+from autograder.authoring.practice import PRACTICE_SEED, is_fresh, make_practice, practice_bytes, same_numbers
 from autograder.checks.check import Check, Draw, Lab, Mistake
 from autograder.errors import CourseError
 from autograder.grading.judge import Judge, namespace
 from autograder.practice.file import Known, PracticeLab
 from autograder.practice.naming import names_of
 from autograder.probe.run import run
+from autograder.trace.codec import dump_traces
 from autograder.trace.scenario import Call, Recipe, Scenario
 from autograder.trace.trace import Observation, Tensor, Trace
 
@@ -215,6 +216,54 @@ def test_last_digits_of_another_machine_are_no_change(
     moved_far = lambda traces: honest([shifted(trace, 1e-6) for trace in traces])  # noqa: E731
     monkeypatch.setattr(practice, "dump_traces", moved_far)
     assert not is_fresh(tmp_path, LAB.name)
+
+
+ONE32 = 2.0**-23
+
+
+@pytest.mark.parametrize(
+    ("dtype", "numbers", "factor", "same"),
+    [
+        # A scenario that is in float32 itself: every processor adds up in an order of its own.
+        ("float32", [0.5, 1.5, -1.75], 1 + ONE32, True),
+        ("float32", [0.5, 1.5, -1.75], 1 + 16 * ONE32, False),
+        ("float32", [2.0**-10, 1e6], 1 + ONE32, True),
+        ("float32", [np.nan, np.inf, 1.5], 1 + ONE32, True),
+        ("float16", [0.5, 1.5, -1.75], 1 + 2.0**-10, True),
+        ("float16", [0.5, 1.5, -1.75], 1 + 2.0**-5, False),
+        ("bfloat16", [0.5, 1.5, -1.75], 1 + 2.0**-7, True),
+        ("bfloat16", [0.5, 1.5, -1.75], 1 + 2.0**-2, False),
+        # The exact numbers of a float32 scenario, and those of float64, which float32 cannot hold.
+        ("float32", [0.1, 1.5, -1.75], 1 + ONE32, False),
+        ("float32", [0.1, 1.5, -1.75], 1 + 1e-12, True),
+        ("float64", [0.5, 1.5, -1.75], 1 + ONE32, False),
+        ("float64", [0.5, 1.5, -1.75], 1 + 1e-12, True),
+        ("float64", [1e200, 0.5], 1 + 1e-12, True),
+        ("int64", [1, 2], 1, True),
+        ("int64", [1, 2], 2, False),
+    ],
+)
+def test_a_number_may_differ_by_the_rounding_that_made_it(
+    dtype: str, numbers: list[float], factor: float, same: bool
+) -> None:
+    """And by no more, so that the file made on one processor is fresh on another, and a change is one on both."""
+    array = np.array(numbers)
+    moved = array * factor
+    if dtype == "float32" and 0.1 not in numbers:
+        moved = moved.astype(np.float32)  # as a run in float32 shows it
+    assert same_numbers(dump_traces([shown(dtype, array)]), dump_traces([shown(dtype, moved)])) is same
+
+
+def test_numbers_of_another_dtype_or_shape_are_others() -> None:
+    """However close they are."""
+    one, two = np.array([0.5, 1.5]), np.array([[0.5, 1.5]])
+    assert not same_numbers(dump_traces([shown("float32", one)]), dump_traces([shown("float64", one)]))
+    assert not same_numbers(dump_traces([shown("float32", one)]), dump_traces([shown("float32", two)]))
+
+
+def shown(dtype: str, array: Any) -> Trace:
+    """A trace that shows one tensor."""
+    return Trace("one", (Observation({"y": Tensor(dtype, np.asarray(array))}),))
 
 
 def shifted(trace: Trace, by: float) -> Trace:
