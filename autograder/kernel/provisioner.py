@@ -74,7 +74,10 @@ class BoxProvisioner(LocalProvisioner):
         """Return the exit code, or None while the box lives; nobody but the keeper's thread may ask the process itself."""
         if self._box is None or self.process is None:
             return 0
-        return None if self._box.alive else int(self.process.returncode)
+        if self._box.alive:
+            return None
+        code = self.process.returncode  # none of a box that could not be watched any more
+        return 1 if code is None else int(code)
 
     async def send_signal(self, signum: int) -> None:
         """End the box; an interrupt goes as a message (kernel.json), since as a signal it would hit bubblewrap."""

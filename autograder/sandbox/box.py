@@ -8,12 +8,14 @@ from __future__ import annotations
 import os
 import select
 import signal
+import threading
 import time
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from subprocess import Popen
 
+from autograder.errors import SandboxError
 from autograder.sandbox.cgroup import Group
 from autograder.sandbox.end import Cause, End
 from autograder.sandbox.folder import RunFolder, strangers
@@ -61,6 +63,7 @@ class Box:
         self._seen_cpu_s: dict[int, float] = {}
         # Of process 1. A pidfd never means another process, whatever ids are used again; readable once the process is gone.
         self._init = handle
+        self._closing = threading.Lock()  # its number must not be another process' when somebody stops the box
         # Readable when the outermost process ends; None where only polling tells.
         self.exit_descriptor: int | None = None
         if isinstance(process, Fork):
@@ -82,11 +85,13 @@ class Box:
         """Kill the whole tree now; returns at once, `ended` tells when it is gone. Harmless when repeated."""
         if self._cause is None:
             self._cause = cause
-        if self._init is not None:
-            # Process 1 of its own pid namespace: the kernel ends all others with it before it counts as gone.
-            with suppress(OSError):
-                signal.pidfd_send_signal(self._init, signal.SIGKILL)
-        else:
+        with self._closing:
+            boxed = self._init is not None
+            if self._init is not None:
+                # Process 1 of its own pid namespace: the kernel ends all others with it before it counts as gone.
+                with suppress(OSError):
+                    signal.pidfd_send_signal(self._init, signal.SIGKILL)
+        if not boxed:
             for process in reversed(self._members()):
                 with suppress(OSError):
                     os.kill(process, getattr(signal, "SIGKILL", signal.SIGTERM))
@@ -148,8 +153,7 @@ class Box:
             if data:
                 self._tail = (self._tail + data)[-TAIL_BYTES:]
             else:
-                os.close(self.output)
-                self.output = None
+                self._close_output()
 
     def close_exit_descriptor(self) -> None:
         """Give back `exit_descriptor`."""
@@ -169,15 +173,12 @@ class Box:
                 signal.pidfd_send_signal(self._init, signal.SIGKILL)
             if not select.select([self._init], [], [], 0)[0]:
                 return False
-            os.close(self._init)
-            self._init = None
+            self._close_init()
         else:
             for process in self._members():
                 with suppress(OSError):
                     os.kill(process, getattr(signal, "SIGKILL", signal.SIGTERM))
-        if self.output is not None:
-            os.close(self.output)
-            self.output = None
+        self._close_output()
         if self.folder is not None:
             self.folder.remove()
         end = self._end(code)
@@ -185,6 +186,25 @@ class Box:
             self.group.remove()
         self.ended.set_result(end)
         return True
+
+    def give_up(self, why: SandboxError) -> None:
+        """Kill the tree and have whoever waits for its end hear that nobody watches it any more."""
+        for give_back in (self.stop, self.close_exit_descriptor, self._close_init, self._close_output):
+            with suppress(Exception):
+                give_back()
+        if not self.ended.done():
+            self.ended.set_exception(why)
+
+    def _close_init(self) -> None:
+        with self._closing:
+            handle, self._init = self._init, None
+            if handle is not None:
+                os.close(handle)
+
+    def _close_output(self) -> None:
+        handle, self.output = self.output, None
+        if handle is not None:
+            os.close(handle)
 
     def _end(self, code: int) -> End:
         tail = self._tail.decode("utf-8", "replace")

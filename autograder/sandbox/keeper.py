@@ -1,7 +1,8 @@
 """The keeper: one thread per grader process that starts every box and watches them all.
 
 One thread for two reasons: the kernel ends a box when the *thread* that started it ends, so that thread must live as
-long as the process; and the watch must go on while an event loop is busy comparing tensors.
+long as the process; and the watch must go on while an event loop is busy comparing tensors. So no failure ends it: a box that
+cannot be watched is ended and given up, which whoever waits for it hears, and the others are watched on.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import selectors
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
@@ -40,6 +41,8 @@ class Keeper:
         self._wake, self._bell = socket.socketpair()
         self._wake.setblocking(False)
         self._bell.setblocking(False)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._wake, selectors.EVENT_READ)
         threading.Thread(target=self._run, name="box-keeper", daemon=True).start()
         atexit.register(self._close)
 
@@ -62,21 +65,19 @@ class Keeper:
     def _run(self) -> None:
         with suppress(OSError, SandboxError):  # the first box says what is wrong with the folder
             remove_stale()
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._wake, selectors.EVENT_READ)
-            looked = 0.0
-            while True:
-                selector.select(POLL_S if self._boxes else None)
-                with suppress(BlockingIOError):
-                    self._wake.recv(4096)
-                self._take_orders(selector)
-                due = time.monotonic() - looked >= POLL_S
-                if due and self._boxes:
-                    self._look()
-                    looked = time.monotonic()
-                self._bury(selector)
+        looked = 0.0
+        while True:
+            self._selector.select(POLL_S if self._boxes else None)
+            with suppress(BlockingIOError):
+                self._wake.recv(4096)
+            self._take_orders()
+            due = time.monotonic() - looked >= POLL_S
+            if due and self._boxes:
+                self._look()
+                looked = time.monotonic()
+            self._bury()
 
-    def _take_orders(self, selector: selectors.BaseSelector) -> None:
+    def _take_orders(self) -> None:
         while True:
             try:
                 make, future = self._inbox.get_nowait()
@@ -85,17 +86,16 @@ class Keeper:
             if not future.set_running_or_notify_cancel():
                 continue
             try:
-                box = make()
+                made = make()
             except BaseException as error:
                 future.set_exception(error)
                 continue
-            if not isinstance(box, Box):
-                future.set_result(box)
-                continue
-            if box.exit_descriptor is not None:
-                selector.register(box.exit_descriptor, selectors.EVENT_READ)
-            self._boxes.append(box)
-            future.set_result(box)
+            if isinstance(made, Box):
+                self._boxes.append(made)
+                with self._or_given_up(made):
+                    if made.exit_descriptor is not None:
+                        self._selector.register(made.exit_descriptor, selectors.EVENT_READ)
+            future.set_result(made)
 
     def _look(self) -> None:
         try:
@@ -103,22 +103,35 @@ class Keeper:
         except OSError as error:  # most likely out of file descriptors for a moment
             _log.warning("The watch over the boxes could not look at their memory: %s", error)
             return
-        for box in self._boxes:
-            box.drain()
-            box.look(seen.get(box.process.pid))
-
-    def _bury(self, selector: selectors.BaseSelector) -> None:
         for box in list(self._boxes):
-            if box.process.poll() is None:
-                continue
-            if box.exit_descriptor is not None:
-                selector.unregister(box.exit_descriptor)
-                box.close_exit_descriptor()
-            if box.finish():
-                self._boxes.remove(box)
-            else:
-                time.sleep(0.002)  # its last processes are being ended by the kernel
-                self.ring()
+            with self._or_given_up(box):
+                box.drain()
+                box.look(seen.get(box.process.pid))
+
+    def _bury(self) -> None:
+        for box in list(self._boxes):
+            with self._or_given_up(box):
+                if box.process.poll() is None:
+                    continue
+                if box.exit_descriptor is not None:
+                    self._selector.unregister(box.exit_descriptor)
+                    box.close_exit_descriptor()
+                if box.finish():
+                    self._boxes.remove(box)
+                else:
+                    time.sleep(0.002)  # its last processes are being ended by the kernel
+                    self.ring()
+
+    @contextmanager
+    def _or_given_up(self, box: Box) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            _log.exception("A box can no longer be watched, and is ended.")
+            self._boxes.remove(box)
+            with suppress(KeyError, ValueError, OSError):
+                self._selector.unregister(box.exit_descriptor or -1)
+            box.give_up(SandboxError(f"A box could no longer be watched: {error!r}"))
 
     def _close(self) -> None:
         """At the end of the process: no box, no run folder stays behind."""

@@ -208,7 +208,7 @@ class Template:
         while number not in self._codes and select.select([self._link], [], [], 0.005)[0]:
             try:
                 self._receive()
-            except OSError:
+            except (OSError, ValueError):
                 return 128 + 9  # it went down with the template
         code = self._codes.pop(number, None)
         return code if code is None or code >= 0 else 128 - code
@@ -231,17 +231,24 @@ class Template:
         self._kill()
 
     def close(self) -> None:
-        """End it, and every fork that still runs."""
-        self._link.close()
+        """End it, and every fork that still runs; may be called by any thread."""
+        # Not closed: the keeper may be reading from it, and its number would be another file's in a moment.
+        with suppress(OSError):
+            self._link.shutdown(socket.SHUT_RDWR)
         if hasattr(self, "_process"):
             self._kill()
             self._process.wait()
             if self._process.stderr is not None:
                 self._process.stderr.close()
         if self._init is not None:
-            os.close(self._init)
-            self._init = None
+            handle, self._init = self._init, None
+            os.close(handle)
         self.folder.remove()
+
+    def __del__(self) -> None:
+        """Close the socket, now that no fork of it is watched any more."""
+        if hasattr(self, "_link"):
+            self._link.close()
 
     def _kill(self) -> None:
         if self._init is not None:

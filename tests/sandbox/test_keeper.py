@@ -1,0 +1,120 @@
+"""The keeper's thread outlives whatever goes wrong with one box: the others are watched on, and whoever waits hears of it."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from autograder.errors import SandboxError
+from autograder.sandbox.box import Box
+from autograder.sandbox.folder import RunFolder
+from autograder.sandbox.keeper import keeper
+from autograder.sandbox.policy import Limits
+from autograder.sandbox.start import start_box, start_fork
+from autograder.sandbox.warm import Fork, Template
+
+pytestmark = pytest.mark.sandbox
+LIMITS = Limits(wall_notebook_s=30)
+
+
+def sleeping() -> Box:
+    """A box that does nothing."""
+    return start_box(["/bin/sleep", "60"], RunFolder(), LIMITS).result()
+
+
+def goes_on() -> bool:
+    """Tell whether the keeper starts a box, watches it, and tells of its end."""
+    box = start_box([sys.executable, "-c", "print('here')"], RunFolder(), LIMITS).result(20)
+    return box.ended.result(20).tail == "here\n"
+
+
+def raising(*_: object) -> Any:
+    """What nobody foresaw."""
+    raise ValueError("file descriptor cannot be a negative integer (-1)")
+
+
+@pytest.fixture
+def template() -> Iterator[Template]:
+    """A small one."""
+    made = keeper().call(lambda: Template(["json"])).result()
+    made.wait_until_ready(60)
+    yield made
+    made.close()
+
+
+def forked(template: Template) -> Box:
+    """A fork of it that does nothing."""
+    given = {"connection": None, "source": "import time; time.sleep(60)", "arguments": [], "files": {}}
+    return start_fork(template, RunFolder(within=template.folder), LIMITS, given).result(20)
+
+
+@pytest.mark.parametrize("what", ["drain", "look", "finish"])
+def test_a_box_that_cannot_be_watched_is_given_up_and_costs_no_other(
+    what: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its processes are ended, and whoever waits for it hears what was wrong."""
+    box, other = sleeping(), sleeping()
+    monkeypatch.setattr(box, what, raising)
+    if what == "finish":  # it is asked for at the end
+        box.stop()
+    with caplog.at_level(logging.CRITICAL), pytest.raises(SandboxError, match="could no longer be watched: ValueError"):
+        box.ended.result(20)
+    assert not box.alive
+    assert box.process.wait(20) != 0  # type: ignore[union-attr]
+    assert other.alive
+    other.stop()
+    assert other.ended.result(20).cause == "closed"
+    assert goes_on()
+
+
+def test_a_box_whose_start_is_half_done_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread has no place left among what it listens to."""
+    there = keeper()._selector
+    monkeypatch.setattr(there, "register", raising)
+    box = sleeping()
+    with pytest.raises(SandboxError, match="could no longer be watched"):
+        box.ended.result(20)
+    monkeypatch.undo()
+    assert goes_on()
+
+
+def test_a_template_that_anybody_closes_leaves_the_keeper_alone(template: Template) -> None:
+    """Its forks go down with it, which is how they end; before, the thread read from a closed socket and ended, and all hung."""
+    boxes = [forked(template) for _ in range(3)]
+    template.close()
+    assert [box.ended.result(20).code for box in boxes] == [signal.SIGKILL] * 3
+    assert goes_on()
+
+
+def test_what_was_told_before_the_close_is_still_heard(template: Template) -> None:
+    """A fork that has ended by itself, of which the keeper hears only afterwards."""
+    asked: Future[int | None] = Future()
+
+    def look_late(box: Box) -> None:
+        assert isinstance(box.process, Fork)
+        box.stop()
+        while not box.process.poll():
+            pass
+        asked.set_result(box.process.returncode)
+
+    box = forked(template)
+    keeper().call(lambda: look_late(box))
+    assert asked.result(20) == 128 + signal.SIGKILL
+    assert box.ended.result(20).cause == "closed"
+
+
+def test_the_socket_of_a_template_is_closed_when_nobody_holds_it(template: Template) -> None:
+    """So a grader that makes many templates does not run out of descriptors."""
+    another = keeper().call(lambda: Template(["json"])).result()
+    another.wait_until_ready(60)
+    link = another._link
+    another.close()
+    assert link.fileno() >= 0  # somebody may be reading
+    del another
+    assert link.fileno() == -1
