@@ -84,8 +84,11 @@ def open_view(chromium: str, address: str, view: str) -> Iterator[tuple[BrowserC
 
 
 def load(page: Page, url: str) -> None:
-    """Open a page and wait until its formulas are set."""
-    page.goto(url, wait_until="load")
+    """Open a page and wait until its formulas are set, and until a search has found what there is, with its excerpts."""
+    page.goto(url, wait_until="networkidle" if "?q=" in url else "load")
+    if "?q=" in url:
+        page.locator("#search-results li").first.wait_for()
+        page.wait_for_load_state("networkidle")
     page.evaluate("window.MathJax && MathJax.startup ? MathJax.startup.promise.then(() => 0) : 0")
 
 
