@@ -61,13 +61,20 @@ def play(items: Sequence[Item], judge: Judge) -> tuple[float, float]:
     seed = kernel_seed(judge.seed)
     random.seed(seed), np.random.seed(seed), torch.manual_seed(seed)
     names: dict[str, Any] = {"__name__": "__main__"}
+    asked: set[str] = set()
     cells_s = probe_s = 0.0
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         for item in items:
             if item.check is not None:
-                scenarios = judge.scenarios(judge.lab.check(item.check))
+                check = judge.lab.check(item.check)
+                if (
+                    question := judge.asking.name(check)
+                ) in asked:  # what checks ask alike is asked once, as in a kernel
+                    continue
+                asked.add(question)
+                scenarios, looks = judge.scenarios(check), judge.asking.looks(check)
                 began_s = time.process_time()
-                run(scenarios, names)
+                run(scenarios, names, looks=looks)
                 probe_s += time.process_time() - began_s
             elif not item.skip:
                 began_s = time.process_time()

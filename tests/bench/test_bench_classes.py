@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from autograder.authoring.filling import filled, grade_id
 from autograder.grading.course import load_lab
+from bench import limit
 from bench.asserts import SET_UP, cells_of
 from bench.limit import content, play
 from bench.otter_grader import defined, questions_of, without_tests
@@ -100,11 +102,17 @@ def test_otters_test_files_run_on_what_a_student_defines(lab: str) -> None:
     assert not {grade_id(cell) for cell in notebook.cells} & set(files)
 
 
-def test_the_limit_counts_cells_and_probe_apart() -> None:
+def test_the_limit_counts_cells_and_probe_apart_and_asks_what_a_kernel_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What several checks ask alike once, and nothing that nobody looks at."""
     from autograder.grading.course import load_course_lab
     from autograder.grading.grade import prepare
     from autograder.grading.judge import Judge
 
+    ran: list[Any] = []
+    own = limit.run
+    monkeypatch.setattr(limit, "run", lambda *given, looks: (ran.append((given[0], looks)), own(*given, looks=looks)))
     lab = load_course_lab(ROOT, LABS["lab1"])
     judge = Judge(lab.lab, 1)
     (submission,) = class_of(ROOT, LABS["lab1"], 1)
@@ -113,6 +121,9 @@ def test_the_limit_counts_cells_and_probe_apart() -> None:
     cells_s, probe_s = play(prepare(raw, lab, judge).items, judge)
     assert cells_s > 0
     assert probe_s > 0
+    firsts = [check for check in lab.lab.checks if lab.lab.alike(check)[0] is check]
+    assert len(firsts) < len(lab.lab.checks)
+    assert ran == [(judge.scenarios(check), judge.asking.looks(check)) for check in firsts]
 
 
 def test_what_was_measured_twice_counts_as_its_mean() -> None:
