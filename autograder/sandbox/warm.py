@@ -1,6 +1,6 @@
 """The grader's end of a template: a warm process in a box that forks a fenced-off kernel for each request.
 
-Theory of operation. One template per grader process, started and spoken to by the keeper's thread alone, so nothing is locked. A
+Theory of operation. One template per grader process, started and spoken to by the keeper's thread alone; anybody may close it. A
 request goes over a socket that carries whole messages; the answer brings a pidfd, through which the fork is watched and ended,
 so that no reused process id is ever meant. All run folders of its forks lie in one folder, since a box can be shown no new one
 later; a fork sees only its own. When the template is gone, so are its forks, and the next caller makes another.
@@ -15,6 +15,7 @@ import select
 import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -69,6 +70,9 @@ class Template:
         self.landlock = 0
         self._init: int | None = None  # of process 1 of its box
         self._codes: dict[int, int] = {}
+        self._using = (
+            threading.RLock()
+        )  # so that nobody reads from the socket's number when that is another file's already
         self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             self._process = self._started(theirs, preload)
@@ -164,29 +168,33 @@ class Template:
         order = {"fence": fence, "user": user_id, "variables": dict(variables), "ahead": given.get("ahead", [])}
         request = json.dumps(order).encode()
         content = sealed(json.dumps(given).encode())
-        fault: SandboxError | None = None
         try:
             handed = [output, content, *([] if link is None else [link.fileno()])]
-            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", handed))]
-            self._link.sendmsg([request], rights)
-            while True:
-                if not select.select([self._link], [], [], ANSWER_S)[0]:
-                    self._kill()  # what it would still make, nobody would watch
-                    raise SandboxError(f"The warm template did not answer within {ANSWER_S} s.")
-                answer, handle = self._receive()
-                if handle is None:
-                    continue
-                if "waiting" in answer:
-                    fault = self._let_go(handle, user_id, group)
-                elif fault is not None:
-                    os.close(handle)
-                    raise fault
-                else:
-                    return Fork(self, int(answer["started"]), pid_of(handle), handle)
+            with self._using:
+                return self._forked(request, handed, user_id, group)
         except OSError as error:
             raise SandboxError(f"The warm template is gone: {error}.") from error
         finally:
             os.close(content)
+
+    def _forked(self, request: bytes, handed: list[int], user_id: int | None, group: Group | None) -> Fork:
+        fault: SandboxError | None = None
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", handed))]
+        self._link.sendmsg([request], rights)
+        while True:
+            if not select.select([self._link], [], [], ANSWER_S)[0]:
+                self._kill()  # what it would still make, nobody would watch
+                raise SandboxError(f"The warm template did not answer within {ANSWER_S} s.")
+            answer, handle = self._receive()
+            if handle is None:
+                continue
+            if "waiting" in answer:
+                fault = self._let_go(handle, user_id, group)
+            elif fault is not None:
+                os.close(handle)
+                raise fault
+            else:
+                return Fork(self, int(answer["started"]), pid_of(handle), handle)
 
     def _let_go(self, handle: int, user_id: int | None, group: Group | None) -> SandboxError | None:
         """Put a fork where it belongs while it waits, and let it go on, or else end; takes over the handle."""
@@ -205,13 +213,18 @@ class Template:
 
     def code_of(self, number: int) -> int | None:
         """Return how a process that is gone ended, as soon as the template has told, for which it is given a moment."""
-        while number not in self._codes and select.select([self._link], [], [], 0.005)[0]:
-            try:
-                self._receive()
-            except (OSError, ValueError):
-                return 128 + 9  # it went down with the template
+        with self._using:
+            while number not in self._codes and (self._closed or select.select([self._link], [], [], 0.005)[0]):
+                try:
+                    self._receive()
+                except OSError:
+                    return 128 + 9  # it went down with the template
         code = self._codes.pop(number, None)
         return code if code is None or code >= 0 else 128 - code
+
+    @property
+    def _closed(self) -> bool:
+        return self._link.fileno() < 0
 
     def _receive(self) -> tuple[dict[str, Any], int | None]:
         message, ancillary, _, _ = self._link.recvmsg(LARGEST_MESSAGE, socket.CMSG_SPACE(4))
@@ -232,9 +245,10 @@ class Template:
 
     def close(self) -> None:
         """End it, and every fork that still runs; may be called by any thread."""
-        # Not closed: the keeper may be reading from it, and its number would be another file's in a moment.
         with suppress(OSError):
-            self._link.shutdown(socket.SHUT_RDWR)
+            self._link.shutdown(socket.SHUT_RDWR)  # who waits for its answer waits no longer
+        with self._using:
+            self._link.close()
         if hasattr(self, "_process"):
             self._kill()
             self._process.wait()
@@ -244,11 +258,6 @@ class Template:
             handle, self._init = self._init, None
             os.close(handle)
         self.folder.remove()
-
-    def __del__(self) -> None:
-        """Close the socket, now that no fork of it is watched any more."""
-        if hasattr(self, "_link"):
-            self._link.close()
 
     def _kill(self) -> None:
         if self._init is not None:

@@ -6,9 +6,10 @@ import logging
 import signal
 import sys
 from collections.abc import Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any
 
+import psutil
 import pytest
 
 from autograder.errors import SandboxError
@@ -17,10 +18,11 @@ from autograder.sandbox.folder import RunFolder
 from autograder.sandbox.keeper import keeper
 from autograder.sandbox.policy import Limits
 from autograder.sandbox.start import start_box, start_fork
-from autograder.sandbox.warm import Fork, Template
+from autograder.sandbox.warm import ANSWER_S, Fork, Template
 
 pytestmark = pytest.mark.sandbox
 LIMITS = Limits(wall_notebook_s=30)
+GIVEN = {"connection": None, "source": "import time; time.sleep(60)", "arguments": [], "files": {}}
 
 
 def sleeping() -> Box:
@@ -50,8 +52,7 @@ def template() -> Iterator[Template]:
 
 def forked(template: Template) -> Box:
     """A fork of it that does nothing."""
-    given = {"connection": None, "source": "import time; time.sleep(60)", "arguments": [], "files": {}}
-    return start_fork(template, RunFolder(within=template.folder), LIMITS, given).result(20)
+    return start_fork(template, RunFolder(within=template.folder), LIMITS, GIVEN).result(20)
 
 
 @pytest.mark.parametrize("what", ["drain", "look", "finish"])
@@ -109,12 +110,23 @@ def test_what_was_told_before_the_close_is_still_heard(template: Template) -> No
     assert box.ended.result(20).cause == "closed"
 
 
-def test_the_socket_of_a_template_is_closed_when_nobody_holds_it(template: Template) -> None:
-    """So a grader that makes many templates does not run out of descriptors."""
-    another = keeper().call(lambda: Template(["json"])).result()
-    another.wait_until_ready(60)
-    link = another._link
-    another.close()
-    assert link.fileno() >= 0  # somebody may be reading
-    del another
-    assert link.fileno() == -1
+def test_a_closed_template_holds_nothing_and_serves_nobody(template: Template) -> None:
+    """It may be closed while its forks are watched, and once more."""
+    box = forked(template)
+    template.close()
+    template.close()
+    assert template._link.fileno() == -1
+    with pytest.raises(SandboxError, match="template is gone"):
+        start_fork(template, None, LIMITS, GIVEN).result(20)
+    assert box.ended.result(20).code == signal.SIGKILL
+
+
+def test_whoever_waits_for_an_answer_of_a_template_that_is_closed_hears_of_it(template: Template) -> None:
+    """Before the time that an answer may take is over."""
+    for process in psutil.Process(template._process.pid).children(recursive=True):
+        process.suspend()
+    asked = start_fork(template, None, LIMITS, GIVEN)
+    assert wait([asked], 0.3).not_done
+    template.close()
+    with pytest.raises(SandboxError, match="template is gone"):
+        asked.result(ANSWER_S / 2)
