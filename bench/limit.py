@@ -67,9 +67,8 @@ def play(items: Sequence[Item], judge: Judge) -> tuple[float, float]:
         for item in items:
             if item.check is not None:
                 check = judge.lab.check(item.check)
-                if (
-                    question := judge.asking.name(check)
-                ) in asked:  # what checks ask alike is asked once, as in a kernel
+                question = judge.asking.name(check)
+                if question in asked:  # what checks ask alike is asked once, as in a kernel
                     continue
                 asked.add(question)
                 scenarios, looks = judge.scenarios(check), judge.asking.looks(check)

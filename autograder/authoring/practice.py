@@ -32,9 +32,7 @@ PRACTICE_SEED = 20150211  # the day when batch normalization appeared; public, u
 STAMP = (2026, 1, 1, 0, 0, 0)
 EXACT = 1e-9  # how far numbers of float64 may differ from machine to machine
 ROUNDINGS = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
-IN_LAST_DIGITS = (
-    4.0  # how many of its dtype's roundings a number may differ, where the scenario itself is in that dtype
-)
+IN_LAST_DIGITS = 4.0  # roundings of its dtype that a number may differ by, where the scenario is in that dtype
 
 
 def practice_path(lab: str) -> Path:

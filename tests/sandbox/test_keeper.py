@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import signal
 import sys
-from collections.abc import Iterator
 from concurrent.futures import Future, wait
 from typing import Any
 
@@ -39,15 +38,6 @@ def goes_on() -> bool:
 def raising(*_: object) -> Any:
     """What nobody foresaw."""
     raise ValueError("file descriptor cannot be a negative integer (-1)")
-
-
-@pytest.fixture
-def template() -> Iterator[Template]:
-    """A small one."""
-    made = keeper().call(lambda: Template(["json"])).result()
-    made.wait_until_ready(60)
-    yield made
-    made.close()
 
 
 def forked(template: Template) -> Box:

@@ -12,7 +12,6 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -89,15 +88,6 @@ def test_each_trap_has_its_tests(trap):
         tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
         assert function in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, name
     assert [trap.split()[0] for trap in TRAPS] == [str(number) for number in range(1, 11)]
-
-
-@pytest.fixture
-def template() -> Iterator[Template]:
-    """A template without torch."""
-    made = keeper().call(lambda: Template(["json"])).result()
-    made.wait_until_ready(60)
-    yield made
-    made.close()
 
 
 def forked(template: Template, source: str, *arguments: str) -> Box:
