@@ -35,6 +35,20 @@ BROKEN_TEX = """() => [
 ].map(e => e.dataset.mjxError || e.textContent)"""
 
 
+# Code is thousands of spans, whose colours are looked at one by one. One of each kind stays: two with the same classes all the
+# way up look the same in every theme. The others become plain text where they stand. All are read before any is replaced, since a
+# page that changes in between is laid out anew each time.
+ONE_TOKEN_OF_A_KIND = """() => {
+    const kinds = new Set();
+    const alike = [...document.querySelectorAll(".highlight pre span:not(:has(*), [style], [id])")].filter(token => {
+        let kind = "";
+        for (let above = token; above; above = above.parentElement) kind += above.tagName + " " + above.className + "/";
+        return kinds.size === kinds.add(kind).size;
+    });
+    for (const token of alike) token.replaceWith(token.textContent);
+    return alike.length;
+}"""
+
 # bytes, uncompressed, of the page and of all that it loaded but pictures
 WEIGHT = """() => ["navigation", "resource"].flatMap(t => performance.getEntriesByType(t))
     .filter(entry => entry.initiatorType !== "img").reduce((sum, entry) => sum + entry.decodedBodySize, 0)"""
@@ -116,6 +130,7 @@ def visit_all(chromium: str, address: str, pages: list[str], width: str) -> dict
             heard = tuple(outside), tuple(console), tuple(failed)  # before axe, which fetches style sheets anew
             weight = page.evaluate(WEIGHT)
             overflow_px = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+            page.evaluate(ONE_TOKEN_OF_A_KIND)
             found = violations(page)
             page.add_style_tag(content="* { transition: none !important }")  # or axe meets colours half way
             page.emulate_media(color_scheme="dark")
