@@ -2,7 +2,8 @@
 
 One thread for two reasons: the kernel ends a box when the *thread* that started it ends, so that thread must live as
 long as the process; and the watch must go on while an event loop is busy comparing tensors. So no failure ends it: a box that
-cannot be watched is ended and given up, which whoever waits for it hears, and the others are watched on.
+cannot be watched is ended and given up, which whoever waits for it hears, and the others are watched on. What fails and is no
+one box's costs all that are there, since nobody can say what any of them did meanwhile; those that come later are watched.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ class Keeper:
 
     def __init__(self) -> None:
         self._boxes: list[Box] = []
+        self._looked_s = 0.0
         self._outsiders = Outsiders()
         self._inbox: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
         self._wake, self._bell = socket.socketpair()
         self._wake.setblocking(False)
         self._bell.setblocking(False)
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(self._wake, selectors.EVENT_READ)
+        self._selector = self._listening()
         threading.Thread(target=self._run, name="box-keeper", daemon=True).start()
         atexit.register(self._close)
 
@@ -65,17 +66,32 @@ class Keeper:
     def _run(self) -> None:
         with suppress(OSError, SandboxError):  # the first box says what is wrong with the folder
             remove_stale()
-        looked = 0.0
         while True:
-            self._selector.select(POLL_S if self._boxes else None)
-            with suppress(BlockingIOError):
-                self._wake.recv(4096)
-            self._take_orders()
-            due = time.monotonic() - looked >= POLL_S
-            if due and self._boxes:
-                self._look()
-                looked = time.monotonic()
-            self._bury()
+            try:
+                self._turn()
+            except Exception as error:
+                _log.exception("The boxes can no longer be watched, and are ended.")
+                for box in list(self._boxes):
+                    self._give_up(box, error)
+                self._selector.close()
+                self._selector = self._listening()
+                time.sleep(POLL_S)
+
+    def _listening(self) -> selectors.BaseSelector:
+        selector = selectors.DefaultSelector()
+        selector.register(self._wake, selectors.EVENT_READ)
+        return selector
+
+    def _turn(self) -> None:
+        self._selector.select(POLL_S if self._boxes else None)
+        with suppress(BlockingIOError):
+            self._wake.recv(4096)
+        self._take_orders()
+        due = time.monotonic() - self._looked_s >= POLL_S
+        if due and self._boxes:
+            self._look()
+            self._looked_s = time.monotonic()
+        self._bury()
 
     def _take_orders(self) -> None:
         while True:
@@ -128,10 +144,13 @@ class Keeper:
             yield
         except Exception as error:
             _log.exception("A box can no longer be watched, and is ended.")
-            self._boxes.remove(box)
-            with suppress(KeyError, ValueError, OSError):
-                self._selector.unregister(box.exit_descriptor or -1)
-            box.give_up(SandboxError(f"A box could no longer be watched: {error!r}"))
+            self._give_up(box, error)
+
+    def _give_up(self, box: Box, error: Exception) -> None:
+        self._boxes.remove(box)
+        with suppress(KeyError, ValueError, OSError):
+            self._selector.unregister(box.exit_descriptor or -1)
+        box.give_up(SandboxError(f"A box could no longer be watched: {error!r}"))
 
     def _close(self) -> None:
         """At the end of the process: no box, no run folder stays behind."""

@@ -75,6 +75,31 @@ def test_a_box_whose_start_is_half_done_is_ended(monkeypatch: pytest.MonkeyPatch
     assert goes_on()
 
 
+def test_what_fails_for_all_boxes_costs_those_that_are_there_and_none_that_come_later(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nobody can say what they did meanwhile; nobody waits for them for ever."""
+    boxes = [sleeping(), sleeping()]
+    with caplog.at_level(logging.CRITICAL):
+        monkeypatch.setattr("autograder.sandbox.keeper.usage", raising)
+        for box in boxes:
+            with pytest.raises(SandboxError, match="could no longer be watched: ValueError"):
+                box.ended.result(20)
+        monkeypatch.undo()
+    assert [box.process.wait(20) != 0 for box in boxes] == [True, True]  # type: ignore[union-attr]
+    assert goes_on()
+
+
+def test_the_thread_listens_again_after_what_it_listened_with_has_broken(caplog: pytest.LogCaptureFixture) -> None:
+    """Somebody closes a descriptor that is not his."""
+    box = sleeping()
+    with caplog.at_level(logging.CRITICAL):
+        keeper()._selector.close()
+        with pytest.raises(SandboxError, match="could no longer be watched"):
+            box.ended.result(20)
+    assert goes_on()
+
+
 def test_a_template_that_anybody_closes_leaves_the_keeper_alone(template: Template) -> None:
     """Its forks go down with it, which is how they end; before, the thread read from a closed socket and ended, and all hung."""
     boxes = [forked(template) for _ in range(3)]
