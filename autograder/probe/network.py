@@ -1,4 +1,4 @@
-"""Make the model that a Network describes, of torch's own layers only. What a function leaves of it is `witness`'s to tell.
+"""Make the model that a Network describes, of torch's own layers and a few odd ones. What is left of it is `witness`'s to tell.
 
 A weight of a linear or convolutional layer is normal with variance 2 / fan_in, so that deep nets neither vanish nor explode; the
 other numbers lie where nothing that forgets them can hide: norm weights around 1.2, running variances around 2,
@@ -18,10 +18,41 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from autograder.trace.network import BLOCK, STILL, Layer, Maker, Network
+from autograder.trace.network import BLOCK, FROZEN, STILL, Layer, Maker, Network
 from autograder.trace.scenario import Recipe, brought, draw
 
 BATCHES_SEEN = 7  # what num_batches_tracked says: this model has been trained before
+
+
+class _ByRow(nn.Module):
+    """Multiplies the first row by 1, the second by 2: whoever changes the order of rows shows it."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        rows = torch.arange(1, len(x) + 1, dtype=x.dtype, device=x.device)
+        return x * rows.view(-1, *[1] * (x.dim() - 1))
+
+
+class _Counter(nn.Module):
+    """Counts its calls in training mode where no state_dict looks."""
+
+    calls: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.tensor(0), persistent=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.training:
+            self.calls += 1
+        return x
+
+
+class _Mistyped(nn.Module):
+    """Has a fault that is no refusal."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        raise TypeError("this layer expects a list")
+
 
 _MAKE: dict[str, Callable[..., nn.Module]] = {
     "linear": lambda i, o, bias=True: nn.Linear(i, o, bias=bool(bias)),
@@ -37,6 +68,9 @@ _MAKE: dict[str, Callable[..., nn.Module]] = {
     "sigmoid": nn.Sigmoid,
     "flatten": nn.Flatten,
     "identity": nn.Identity,
+    "by_row": _ByRow,
+    "counter": _Counter,
+    "mistyped": _Mistyped,
 }
 
 
@@ -54,7 +88,8 @@ def make(network: Network) -> nn.Sequential:
                     continue
                 if there.is_floating_point():
                     own = torch.from_numpy(next(numbers)).to(dtype, copy=True)
-                    tensors[name] = nn.Parameter(own) if tensors is module._parameters else own
+                    of_parameters = tensors is module._parameters
+                    tensors[name] = nn.Parameter(own, there.requires_grad) if of_parameters else own
                 else:
                     tensors[name] = torch.full_like(there, BATCHES_SEEN)
     for parameter in model.parameters() if network.gradients else ():
@@ -137,6 +172,8 @@ def _sequential(layers: tuple[Layer, ...]) -> nn.Sequential:
 def _layer(word: Any, *sizes: Any) -> nn.Module:
     if word == STILL:
         return _Still(*_sequential(sizes))
+    if word == FROZEN:
+        return _sequential(sizes).requires_grad_(False)
     return _sequential(sizes) if word == BLOCK else _MAKE[word](*sizes)
 
 

@@ -31,7 +31,7 @@ class Witness:
         self.gradients = _gradients(model) if "gradients" in self.asked else {}
         self.numbers = {}
         if "numbers" in self.asked:
-            self.numbers = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+            self.numbers = {name: tensor.clone() for name, tensor in _numbers(model).items()}
 
     def tells(self) -> Iterator[tuple[str, Seen]]:
         """Yield what is to be said of the model, as addresses and what stands there."""
@@ -55,7 +55,7 @@ class Witness:
             kept = dict(_wanted(self.model)) == dict(self.wanted) and _same(_gradients(self.model), self.gradients)
             yield f"{self.place} keeps its gradients", kept
         if "numbers" in self.asked and before is not None and now is not None:
-            kept = _same(self.model.state_dict(), self.numbers) and now.momenta == before.momenta
+            kept = _same(_numbers(self.model), self.numbers) and now.momenta == before.momenta
             yield f"{self.place} keeps its numbers", kept
 
 
@@ -83,6 +83,10 @@ def _modules(model: nn.Module) -> _Modules:
 
 def _wanted(model: nn.Module) -> list[tuple[str, bool]]:
     return [(name, parameter.requires_grad) for name, parameter in model.named_parameters()]
+
+
+def _numbers(model: nn.Module) -> dict[str, Any]:
+    return {**model.state_dict(), **dict(model.named_buffers())}  # a buffer that is not saved is one, too
 
 
 def _gradients(model: nn.Module) -> dict[str, Any]:

@@ -25,9 +25,17 @@ SIZES = {
     "sigmoid": (0, 0),
     "flatten": (0, 0),
     "identity": (0, 0),
+    "by_row": (0, 0),  # multiplies the first row by 1, the second by 2, and so on
+    "counter": (
+        0,
+        0,
+    ),  # hands on what it is given, and counts the calls in training mode in a buffer that no state_dict has
+    "mistyped": (0, 0),  # raises a TypeError
 }
 BLOCK = "block"  # a nested nn.Sequential of the layers that follow
 STILL = "still"  # such a block that is in evaluation mode whatever the model's mode, as a frozen part is
+FROZEN = "frozen"  # such a block whose parameters want no gradient
+BLOCKS = (BLOCK, STILL, FROZEN)
 MAX_LAYERS = 64
 MAX_SIZE = 256
 
@@ -81,7 +89,7 @@ class Maker:
 
 
 def _count(layers: tuple[Layer, ...]) -> int:
-    inner = [part for layer in layers if layer[:1] in ((BLOCK,), (STILL,)) for part in layer[1:]]
+    inner = [part for layer in layers if layer and layer[0] in BLOCKS for part in layer[1:]]
     return len(layers) + (_count(tuple(inner)) if inner else 0)  # type: ignore[arg-type]
 
 
@@ -89,12 +97,12 @@ def _check(layer: Layer) -> None:
     if not isinstance(layer, tuple) or not layer or not isinstance(layer[0], str):
         raise ValueError(f"a layer is a word and its sizes, as ('linear', 4, 8), not {layer!r}")
     word, *sizes = layer
-    if word in (BLOCK, STILL):
+    if word in BLOCKS:
         for inner in sizes:
             _check(inner)  # type: ignore[arg-type]
         return
     if word not in SIZES:
-        raise ValueError(f"no layer is called {word!r}; there are {', '.join(SIZES)}, {BLOCK} and {STILL}")
+        raise ValueError(f"no layer is called {word!r}; there are {', '.join((*SIZES, *BLOCKS))}")
     fewest, most = SIZES[word]
     if not fewest <= len(sizes) <= most:
         raise ValueError(f"{word} takes {fewest} to {most} numbers; {layer!r} was given")

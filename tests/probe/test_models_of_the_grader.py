@@ -194,6 +194,53 @@ def test_a_part_may_stand_still_and_gradients_may_be_there_already() -> None:
     assert seen(lambda model, x: model.zero_grad(), net, X)["argument 0 keeps its gradients"] is False
 
 
+ODD = Network((("frozen", ("linear", 4, 3)), ("counter",), ("batch_norm", 3)), seed=3)
+
+
+def test_frozen_parameters_and_a_buffer_that_no_state_dict_has_are_watched() -> None:
+    """Who sets everything to want a gradient, or puts a `state_dict` back, has not left the model as it was."""
+    model = make(ODD)
+    assert [p.requires_grad for p in model.parameters()] == [False, False, True, True]
+    assert "1.calls" not in model.state_dict()
+
+    def call(model: nn.Module, x: Tensor) -> None:
+        before = {name: t.clone() for name, t in model.state_dict().items()}
+        model(x)
+        model.load_state_dict(before)
+
+    assert seen(call, ODD, X)["argument 0 keeps its numbers"] is False
+    assert seen(lambda model, x: model.requires_grad_(True), ODD, X)["argument 0 keeps its gradients"] is False
+    told = seen(lambda model, x: None, ODD, X)
+    assert told["argument 0 keeps its numbers"] is told["argument 0 keeps its gradients"] is True
+
+
+def test_a_layer_knows_its_rows_and_another_has_a_fault_that_is_no_refusal() -> None:
+    """The first of equal rows comes out as it was, the second doubled; the fault is a TypeError."""
+    same = torch.ones(3, 2, 2, dtype=torch.float64)
+    assert make(Network((("by_row",),)))(same)[:, 0, 0].tolist() == [1, 2, 3]
+    with pytest.raises(TypeError):
+        make(Network((("mistyped",),)))(same)
+
+
+@pytest.mark.parametrize(
+    ("how", "stays"),
+    [
+        (lambda x: x.requires_grad_(), False),
+        (lambda x: x.detach().requires_grad_(), True),
+        (lambda x: x.requires_grad_().sum().backward(), False),
+        (lambda x: x.requires_grad_().requires_grad_(False), True),
+        (lambda x: x.add_(1), False),
+    ],
+    ids=["marked", "a view marked", "with a gradient", "marked for a while", "written into"],
+)
+def test_a_tensor_that_was_made_to_want_a_gradient_is_not_unchanged(
+    how: Callable[[Tensor], object], stays: bool
+) -> None:
+    """Whatever the caller does with it afterwards would build a graph."""
+    told = seen(lambda x: (how(x), None)[1], X)
+    assert told["argument 0 is unchanged"] is stays
+
+
 def test_a_model_that_is_to_change_shows_its_numbers() -> None:
     """So a training function is judged by what it leaves."""
 
