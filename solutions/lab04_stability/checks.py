@@ -17,7 +17,8 @@ from solutions.lab04_stability import table_scenarios as tables
 from solutions.lab04_stability.mistakes import MISTAKES
 from solutions.lab04_stability.plain import PLAIN
 
-MANNERS = ("result", "* keeps its *", "* is unchanged")
+UNCHANGED = "* is unchanged"
+MANNERS = ("result", "* keeps its *", UNCHANGED)
 NUMBERS = ("argument 0: *", "model: *")
 
 ASKED = {
@@ -50,7 +51,7 @@ CHECKS = (
     _check("printed", "printed_stability", 3, "the number that the first version printed", measuring.printed),
     _check("outputs", "outputs_with_companions", 6, "the outputs of one example among others", measuring.outputs),
     _manners("outputs-manners", "outputs_with_companions", 4),
-    _check("spread", "spread", 4, "one number from K draws", measuring.spreads),
+    _check("spread", "spread", 4, "one number from K draws", measuring.spreads, ("result", UNCHANGED)),
     _check("gradients", "input_gradients", 6, "the gradients of one example among others", measuring.gradients),
     _manners("gradients-manners", "input_gradients", 4),
     _check("leak", "leak", 5, "how far one example's output answers to another's input", measuring.leaks),
@@ -62,7 +63,7 @@ CHECKS = (
         3,
         "nan where a layer refuses the batch, and only there",
         tables.refusals,
-        raises=("ValueError", "RuntimeError"),
+        raises=("ValueError", "RuntimeError", "TypeError"),
     ),
     _check(
         "table-manners",
@@ -87,7 +88,7 @@ CHECKS = (
         2,
         "the modes come back, the data stay",
         tables.training_manners,
-        ("* keeps its *", "* is unchanged", "len(result)"),
+        ("* keeps its *", UNCHANGED, "len(result)"),
     ),
     _check("error-evaluation", "error_rate", 2, "the error in evaluation mode", tables.error_in_evaluation),
     _check("error-batch", "error_rate", 4, "the error with batch statistics", tables.error_in_batches),
@@ -105,7 +106,7 @@ CHECKS = (
         4,
         "mean and standard deviation over seeds",
         tables.summary,
-        ("result[?]", "len(result)"),
+        ("result[?]", "len(result)", UNCHANGED),
     ),
 )
 

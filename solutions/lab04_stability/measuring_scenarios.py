@@ -36,6 +36,16 @@ def _half_frozen(draw: Draw, c: int, d: int) -> Network:
     return draw.network(block, ("tanh",), ("linear", 4, d), gradients=True)
 
 
+def _odd(draw: Draw, c: int, d: int) -> Network:
+    """A model with a frozen part, and with a count that no state_dict has."""
+    return draw.network(("frozen", ("linear", c, 4)), ("counter",), ("batch_norm", 4), ("linear", 4, d))
+
+
+def _by_row(draw: Draw, c: int, d: int) -> Network:
+    """A model whose first row is not like any other, so that x0 in another row shows."""
+    return draw.network(("by_row",), ("linear", c, d))
+
+
 def _x0(draw: Draw, c: int, dtype: Dtype = "float64") -> Recipe:
     return draw.tensor(c, loc=0.8, scale=1.5, dtype=dtype)
 
@@ -97,6 +107,7 @@ def outputs(draw: Draw) -> tuple[Scenario, ...]:
             _x0(draw, 3),
             _others(draw, 2, 4, 3, layout="transposed"),
         ),
+        call("a layer that knows its rows", target, _by_row(draw, 3, 2), _x0(draw, 3), _others(draw, 2, 4, 3)),
         call("arguments by keyword", target, **words),
     )  # fmt: skip
 
@@ -127,6 +138,7 @@ def gradients(draw: Draw) -> tuple[Scenario, ...]:
         asked("no companions, batch norm", _norm(draw, "batch_norm", 2), 2, 1, 2, 2),
         asked("float32", _deep(draw, "batch_norm", 3, 2).in_dtype("float32"), 2, 4, 3, 2, "float32"),
         asked("companions that are not contiguous", _deep(draw, "batch_norm", 3, 2), 2, 4, 3, 2, layout="transposed"),
+        asked("a layer that knows its rows", _by_row(draw, 3, 2), 2, 4, 3, 2),
         call("arguments by keyword", target, **words),
     )
 
@@ -197,6 +209,8 @@ def manners(draw: Draw, target: str) -> tuple[Scenario, ...]:
         asked("group norm in a network", _deep(draw, "group_norm", 3, 2, training=False), 3, 3, 2),
         # One flag for the whole model, and a zero_grad to tidy up, lose what the user had set up.
         asked("a part that is frozen in evaluation mode, gradients that are there", _half_frozen(draw, 3, 2), 4, 3, 2),
+        # Everything set to want a gradient, or everything in the state_dict put back, is not how it was.
+        asked("parameters that want no gradient, a buffer that is not saved", _odd(draw, 3, 2), 4, 3, 2),
     )
     only = ("* keeps its *", "* is unchanged")
     return (_plain_answer(draw, target), *(replace(scenario, only=only) for scenario in layers))

@@ -44,6 +44,9 @@ def table(draw: Draw) -> tuple[Scenario, ...]:
         call("three layers", target, _layers(draw, 3), x0, _sizes(draw, 4, 3, 2, 4)),
         call("layers in evaluation mode", target, _layers(draw, 3, training=False), x0, _sizes(draw, 4, 3, 3)),
         call("gradients", target, two, draw.tensor(2), _sizes(draw, 3, 2, 3, 5), draw.tensor(2, loc=1.0)),
+        call(
+            "gradients of nothing", target, two, draw.tensor(2), _sizes(draw, 3, 2, 3), Recipe((2,), values=(0.0, 0.0))
+        ),
         call("gradients of three layers", target, _layers(draw, 3), x0, _sizes(draw, 3, 3, 3, 4), grad),
         call("arguments by keyword", target, **words),
         call(
@@ -61,12 +64,17 @@ def refusals(draw: Draw) -> tuple[Scenario, ...]:
     target = "stability_table"
     x0, grad = draw.tensor(3, loc=0.8), draw.tensor(3, loc=0.4, scale=1.5)
     wide = {"layer norm": draw.network(("layer_norm", 3)), "too wide": draw.network(("linear", 5, 2))}
+    mistyped = {"layer norm": draw.network(("layer_norm", 3)), "of another type": draw.network(("mistyped",))}
+    # It refuses a single example as batch norm does, and is not called so.
+    single = {"groups of one": draw.network(("group_norm", 3, 3)), "layer norm": draw.network(("layer_norm", 3))}
     return (
         call("batches of one", target, _layers(draw, 3), x0, _sizes(draw, 2, 3, 1)),
         call("batches of one in the middle", target, _layers(draw, 3), x0, _sizes(draw, 3, 3, 3, 1, 2)),
         call("batches of one first", target, _layers(draw, 3, training=False), x0, _sizes(draw, 3, 3, 1, 4)),
         call("gradients", target, _layers(draw, 3), x0, _sizes(draw, 3, 3, 3, 1, 4), grad),
         call("a layer for another number of features", target, wide, x0, _sizes(draw, 2, 3, 3)),
+        call("a layer with a fault of another kind", target, mistyped, x0, _sizes(draw, 2, 3, 3)),
+        call("groups of one channel", target, single, x0, _sizes(draw, 2, 3, 3, 1)),
     )
 
 
@@ -125,6 +133,8 @@ def training(draw: Draw) -> tuple[Scenario, ...]:
         "model": _model(draw, "layer_norm"), "x": x, "classes": classes, "batches": _batches(draw, 9, 3, 3), "lr": 0.4,
     }  # fmt: skip
     low, low_classes = _data(draw, 8, dtype="float32")
+    with_gradients = replace(_model(draw, "layer_norm"), gradients=True)
+    twice = Recipe((4,), dtype="int64", values=(2.0, 0.0, 2.0, 3.0))
     return (
         call("one update", target, _model(draw, "layer_norm"), *_data(draw, 6), _batches(draw, 6, 4), 0.5),
         call("two updates", target, _model(draw, "batch_norm"), *_data(draw, 8), _batches(draw, 8, 4, 4), 0.3),
@@ -142,6 +152,9 @@ def training(draw: Draw) -> tuple[Scenario, ...]:
         call("no batches", target, _model(draw, "batch_norm"), *_data(draw, 5), (), 0.5),
         call("batches of one, batch norm", target, _model(draw, "batch_norm"), *_data(draw, 5), _batches(draw, 5, 3, 1), 0.3),
         call("arguments by keyword", target, **words),
+        # A gradient of earlier belongs to no batch; a row may stand in a batch twice.
+        call("gradients that are there already", target, with_gradients, *_data(draw, 6), _batches(draw, 6, 3, 3), 0.3),
+        call("a row twice in a batch", target, _model(draw, "layer_norm"), *_data(draw, 5), (twice,), 0.3),
         call("float32", target, _model(draw, "batch_norm").in_dtype("float32"), low, low_classes, _batches(draw, 8, 5, 4), 0.3),
     )  # fmt: skip
 
@@ -217,11 +230,13 @@ def error_manners(draw: Draw) -> tuple[Scenario, ...]:
     )
     x = Recipe((2, 2), values=(5.0, -5.0, 5.0, -5.0))
     plain = (draw.network(("identity",)), x, Recipe((2,), dtype="int64", values=(0.0, 0.0)))
+    odd = draw.network(("frozen", ("linear", 3, 5)), ("counter",), ("batch_norm", 5), ("linear", 5, CLASSES))
     return (
         Scenario("a model that does nothing", (Call("error_rate", plain),), ("result",)),
         *(replace(scenario, only=only) for scenario in asked),
         replace(_judged(draw, "layer norm, in batches", "layer_norm", 7, 2, training=False), only=only),
         replace(call("a part that is frozen in evaluation mode", "error_rate", _half_frozen(draw), *_data(draw, 6), 3), only=only),
+        replace(call("nothing that wants a gradient, an unsaved buffer", "error_rate", odd, *_data(draw, 6), 3), only=only),
     )  # fmt: skip
 
 
