@@ -9,24 +9,34 @@ import io
 import warnings
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from autograder.checks.check import Check
+from autograder.checks.check import Check, Lab
+from autograder.grading.course import load_lab
 from autograder.grading.judge import Judge
 from autograder.grading.report import CheckResult
 from autograder.grading.source import chunks
 from autograder.probe.run import run
 from autograder.trace.trace import Trace
-from solutions.lab01_batch_norm.checks import LAB
+
+ROOT = Path(__file__).resolve().parents[2]
+FIRST = "lab01_batch_norm"
 
 
 @cache
-def judge(seed: int) -> Judge:
-    """The judge of a seed, shared by all files."""
-    return Judge(LAB, seed)
+def judge(seed: int, name: str) -> Judge:
+    """The judge of a seed and a lab, shared by all files."""
+    return Judge(lab(name), seed)
+
+
+@cache
+def lab(name: str) -> Lab:
+    """A lab's checks."""
+    return load_lab(ROOT, name)
 
 
 @contextlib.contextmanager
@@ -66,23 +76,21 @@ def names_of(text: str) -> dict[str, Any]:
     return names
 
 
-def graded(text: str, seed: int, exercises: tuple[str, ...] = LAB.contract) -> list[CheckResult]:
-    """The results of a file, with the diagnosis of those that failed."""
+def graded(text: str, seed: int, exercises: tuple[str, ...] = (), name: str = FIRST) -> list[CheckResult]:
+    """The results of a file, in some exercises or in all, with the diagnosis of those that failed."""
+    checks, decides = asked(exercises or lab(name).contract, name), judge(seed, name)
     with _quiet_and_tidy():
         names = names_of(text)
-        given: dict[str, list[Trace]] = {}
-        for check in asked(exercises):
-            given[check.name] = run(judge(seed).scenarios(check), names)
+        given: dict[str, list[Trace]] = {check.name: run(decides.scenarios(check), names) for check in checks}
     results = []
-    for check in asked(exercises):
-        result = judge(seed).verdict(check, given[check.name])
+    for check in checks:
+        result = decides.verdict(check, given[check.name])
         if not result.passed:
-            found = judge(seed).diagnosis(check, given)
-            result = CheckResult(**{**vars(result), "diagnosis": found})
+            result = CheckResult(**{**vars(result), "diagnosis": decides.diagnosis(check, given)})
         results.append(result)
     return results
 
 
-def asked(exercises: tuple[str, ...]) -> list[Check]:
+def asked(exercises: tuple[str, ...], name: str) -> list[Check]:
     """The checks of the contract that belong to the exercises."""
-    return [check for check in LAB.checks if check.contract and check.exercise in exercises]
+    return [check for check in lab(name).checks if check.contract and check.exercise in exercises]

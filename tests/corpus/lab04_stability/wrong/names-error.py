@@ -1,0 +1,15 @@
+# wrong: error_rate: labels instead of classes, a call by keyword fails
+import contextlib
+import copy
+import math
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+@torch.no_grad()
+def error_rate(model, x, labels, batch_size=None):
+    twin = copy.deepcopy(model).train(batch_size is not None)
+    b = batch_size or len(x)
+    n = len(x) // b * b
+    guess = torch.cat([twin(x[s:s + b].clone()).argmax(1) for s in range(0, n, b)])
+    return (guess != labels[:n]).float().mean().item()

@@ -1,0 +1,30 @@
+# wrong: stability_table: refuses by the size of the batch and type of a module inside, not by what the layer says
+import contextlib
+import copy
+import math
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+def outputs_with_companions(layer, x0, companions):
+    twin = copy.deepcopy(layer).train()
+    with torch.no_grad():
+        return torch.stack([twin(torch.cat([x0[None], c]))[0] for c in companions])
+
+def spread(outputs):
+    return outputs.var(0, unbiased=False).mean().sqrt().item()
+
+def input_gradients(layer, x0, companions, grad_out):
+    twin = copy.deepcopy(layer).train()
+    rows = []
+    for c in companions:
+        z = x0.detach().clone().requires_grad_()
+        rows.append(torch.autograd.grad(twin(torch.cat([z[None], c]))[0] @ grad_out, z)[0])
+    return torch.stack(rows)
+
+def stability_table(layers, x0, companions, grad_out=None):
+    def cell(layer, c):
+        if c.shape[1] == 0 and any(isinstance(m, nn.BatchNorm1d) for m in layer.modules()):
+            return math.nan
+        return spread(outputs_with_companions(layer, x0, c) if grad_out is None else input_gradients(layer, x0, c, grad_out))
+    return torch.tensor([[cell(l, c) for c in companions] for l in layers.values()], dtype=x0.dtype)

@@ -1,0 +1,34 @@
+# wrong: stability_table: a refused entry repeats the entry before it
+import contextlib
+import copy
+import math
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+def outputs_with_companions(layer, x0, companions):
+    twin = copy.deepcopy(layer).train()
+    with torch.no_grad():
+        return torch.stack([twin(torch.cat([x0[None], c]))[0] for c in companions])
+
+def spread(outputs):
+    return outputs.var(0, unbiased=False).mean().sqrt().item()
+
+def input_gradients(layer, x0, companions, grad_out):
+    twin = copy.deepcopy(layer).train()
+    rows = []
+    for c in companions:
+        z = x0.detach().clone().requires_grad_()
+        rows.append(torch.autograd.grad(twin(torch.cat([z[None], c]))[0] @ grad_out, z)[0])
+    return torch.stack(rows)
+
+def stability_table(layers, x0, companions, grad_out=None):
+    rows = []
+    for layer in layers.values():
+        row, value = [], math.nan
+        for c in companions:
+            with contextlib.suppress(ValueError):
+                value = spread(outputs_with_companions(layer, x0, c) if grad_out is None else input_gradients(layer, x0, c, grad_out))
+            row.append(value)
+        rows.append(row)
+    return torch.tensor(rows, dtype=x0.dtype)
