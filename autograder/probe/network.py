@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from autograder.trace.network import BLOCK, FROZEN, STILL, Layer, Maker, Network
+from autograder.trace.network import BACKWARDS, BLOCK, FROZEN, STILL, Layer, Maker, Network
 from autograder.trace.scenario import Recipe, brought, draw
 
 BATCHES_SEEN = 7  # what num_batches_tracked says: this model has been trained before
@@ -160,6 +160,15 @@ class _Still(nn.Sequential):
     """A block in evaluation mode."""
 
 
+class _Backwards(nn.Sequential):
+    """A block whose layers do not stand in the order of their calls."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in reversed(self):
+            x = layer(x)
+        return x
+
+
 def maker(given: Maker) -> Callable[[int], nn.Sequential]:
     """Return the function of a seed that makes the network anew."""
     return lambda seed: make(given.of(int(seed)))
@@ -172,6 +181,8 @@ def _sequential(layers: tuple[Layer, ...]) -> nn.Sequential:
 def _layer(word: Any, *sizes: Any) -> nn.Module:
     if word == STILL:
         return _Still(*_sequential(sizes))
+    if word == BACKWARDS:
+        return _Backwards(*_sequential(sizes))
     if word == FROZEN:
         return _sequential(sizes).requires_grad_(False)
     return _sequential(sizes) if word == BLOCK else _MAKE[word](*sizes)

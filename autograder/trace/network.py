@@ -35,7 +35,8 @@ SIZES = {
 BLOCK = "block"  # a nested nn.Sequential of the layers that follow
 STILL = "still"  # such a block that is in evaluation mode whatever the model's mode, as a frozen part is
 FROZEN = "frozen"  # such a block whose parameters want no gradient
-BLOCKS = (BLOCK, STILL, FROZEN)
+BACKWARDS = "backwards"  # such a block that calls its layers from the last to the first
+BLOCKS = (BLOCK, STILL, FROZEN, BACKWARDS)
 MAX_LAYERS = 64
 MAX_SIZE = 256
 

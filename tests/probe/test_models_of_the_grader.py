@@ -214,6 +214,16 @@ def test_frozen_parameters_and_a_buffer_that_no_state_dict_has_are_watched() -> 
     assert told["argument 0 keeps its numbers"] is told["argument 0 keeps its gradients"] is True
 
 
+def test_a_block_may_call_its_layers_from_the_last_to_the_first() -> None:
+    """So the order of the calls is not that of the modules."""
+    net = make(Network((("backwards", ("linear", 4, 3), ("tanh",), ("linear", 2, 4)),), seed=1))
+    called: list[int] = []
+    for layer in (layer for layer in net.modules() if isinstance(layer, nn.Linear)):
+        layer.register_forward_hook(lambda layer, *_: called.append(layer.in_features))
+    assert net(torch.ones(5, 2, dtype=torch.float64)).shape == (5, 3)
+    assert called == [2, 4]
+
+
 def test_a_layer_knows_its_rows_and_another_has_a_fault_that_is_no_refusal() -> None:
     """The first of equal rows comes out as it was, the second doubled; the fault is a TypeError."""
     same = torch.ones(3, 2, 2, dtype=torch.float64)
