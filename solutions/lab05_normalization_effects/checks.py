@@ -16,7 +16,8 @@ from solutions.lab05_normalization_effects import modes_scenarios as modes
 from solutions.lab05_normalization_effects.mistakes import MISTAKES
 from solutions.lab05_normalization_effects.plain import PLAIN
 
-UNTOUCHED = ("* keeps its *", "* is unchanged")
+UNCHANGED = "* is unchanged"
+UNTOUCHED = ("* keeps its *", UNCHANGED)
 # After a training the gradients are the function's own business.
 AFTER_TRAINING = ("argument 0: *running*", "argument 0: *tracked", *UNTOUCHED)
 # Numbers of the running statistics are the averages' business, so that one fault costs one check.
@@ -40,7 +41,7 @@ CHECKS = (
     prediction("fx-predict-running-var", "predicted_running_var", "the running variance after re-estimation"),
     prediction("fx-predict-first-change", "predicted_first_change", "how the first layer's gradient changes"),
     _check(
-        "units", "unit_statistics", 2, "mean and biased deviation of each unit", measuring.units, "result[?]",
+        "units", "unit_statistics", 2, "mean and biased deviation of each unit", measuring.units, "result[?]", UNCHANGED,
         contract=False,
     ),
     _check(
@@ -69,7 +70,7 @@ CHECKS = (
         "track-running", "track_training", 3, "running statistics moved by the batches alone, modes put back",
         measuring.trained_running, *AFTER_TRAINING,
     ),
-    _check("drift-moved", "drift", 3, "how far the means moved", measuring.steps, "result[0]"),
+    _check("drift-moved", "drift", 3, "how far the means moved", measuring.steps, "result[0]", UNCHANGED),
     _check("drift-widened", "drift", 2, "how much the deviations changed", measuring.steps, "result[1]"),
     _check("drift-lag", "drift", 2, "other lags; ValueError without two times", measuring.lags, "result[?]"),
     _check(
@@ -92,7 +93,7 @@ CHECKS = (
     _check(
         "change-manners", "gradient_change", 3, "the model and the data stay as they were", modes.change_manners, *UNTOUCHED
     ),
-    _check("compare-mean", "compare", 3, "the mean drift over seeds", measuring.makers, "result[*][0]"),
+    _check("compare-mean", "compare", 3, "the mean drift over seeds", measuring.makers, "result[*][0]", UNCHANGED),
     _check("compare-bars", "compare", 2, "the error bars over seeds", measuring.makers, "result[*][1]"),
     _check("compare-matched", "compare", 2, "ValueError without matched points or seeds", measuring.mismatches),
 )  # fmt: skip

@@ -30,6 +30,13 @@ IMAGES: tuple[Layer, ...] = (
 )  # fmt: skip
 # A part that stays in evaluation mode: one flag for the whole model does not describe it.
 MIXED: tuple[Layer, ...] = (("block", ("linear", 3, 4), ("still", ("batch_norm", 4))), ("tanh",), ("linear", 4, 3))
+# Parameters that want no gradient, and a count that no state_dict has: neither is put back by who puts all the rest back.
+ODD: tuple[Layer, ...] = (("frozen", ("linear", 3, 4)), ("counter",), ("batch_norm", 4), ("tanh",), ("linear", 4, 3))
+# The order of the calls is not that of the modules.
+BACKWARDS: tuple[Layer, ...] = (
+    ("backwards", ("linear", 5, 2), ("tanh",), ("linear", 4, 5), ("relu",), ("linear", 3, 4)),
+)
+NO_GRADIENT = "parameters that want no gradient, a buffer that is not saved"
 HALF_FROZEN = "a part that is frozen in evaluation mode, gradients that are there"
 NOTHING_BELOW: tuple[Layer, ...] = (("linear", 3, 3),)
 
@@ -99,6 +106,7 @@ def points(draw: Draw) -> tuple[Scenario, ...]:
         ("layer norm", LAYER, True),
         ("nested blocks", BLOCKS, False),
         ("a convolution first", IMAGES, True),
+        ("the last layer is called first", BACKWARDS, True),
     )
     return tuple(
         call(name, STATISTICS, draw.network(*layers, training=training), _data(draw, 5, layers)[0])
@@ -114,11 +122,14 @@ def statistics_manners(draw: Draw) -> tuple[Scenario, ...]:
         call("no norm, evaluation mode", STATISTICS, draw.network(*PLAIN, training=False), draw.tensor(4, 3)),
         call("model and x by keyword", STATISTICS, model=draw.network(*BLOCKS), x=draw.tensor(4, 3)),
         call(HALF_FROZEN, STATISTICS, draw.network(*MIXED, gradients=True), draw.tensor(4, 3)),
+        call(NO_GRADIENT, STATISTICS, draw.network(*ODD), draw.tensor(4, 3)),
     )
 
 
-def _training(draw: Draw, name: str, layers: tuple[Layer, ...], *sizes: int, training: bool = True) -> Scenario:
-    network = draw.network(*layers, training=training, changes=True)
+def _training(
+    draw: Draw, name: str, layers: tuple[Layer, ...], *sizes: int, training: bool = True, gradients: bool = False
+) -> Scenario:
+    network = draw.network(*layers, training=training, changes=True, gradients=gradients)
     x, classes = _data(draw, 9)
     probe = draw.tensor(5, 3, loc=-0.3, scale=1.2)
     return call(
@@ -146,6 +157,7 @@ def trained_models(draw: Draw) -> tuple[Scenario, ...]:
         _training(draw, "no norm, three updates", PLAIN, 5, 4, 2),
         _training(draw, "layer norm, two updates", LAYER, 6, 4),
         _training(draw, "blocks, given in evaluation mode", BLOCKS, 6, 5, training=False),
+        _training(draw, "gradients that are there already", LAYER, 4, 5, gradients=True),
     )
 
 

@@ -12,6 +12,8 @@ from solutions.lab05_normalization_effects.measuring_scenarios import (
     IMAGES,
     LAYER,
     MIXED,
+    NO_GRADIENT,
+    ODD,
     PLAIN,
     call,
 )
@@ -21,6 +23,8 @@ STACKED: tuple[Layer, ...] = (
     ("linear", 3, 4), ("batch_norm", 4, 0.2), ("relu",), ("linear", 4, 5), ("batch_norm", 5), ("tanh",),
     ("linear", 5, 3), ("batch_norm", 3, 0.9),
 )  # fmt: skip
+WITHOUT_GRADIENT: tuple[Layer, ...] = (("frozen", ("linear", 3, 4), ("batch_norm", 4)), ("tanh",), ("linear", 4, 3))
+COUNTED: tuple[Layer, ...] = (("linear", 3, 4), ("counter",), ("batch_norm", 4), ("tanh",), ("linear", 4, 3))
 
 
 def _data(draw: Draw, n: int, layers: tuple[Layer, ...]) -> tuple[Recipe, Recipe]:
@@ -54,6 +58,7 @@ def gap_manners(draw: Draw) -> tuple[Scenario, ...]:
         _gap(draw, "no norm, training mode", PLAIN, 6),
         call("arguments by keyword", "train_eval_gap", **words),
         call(HALF_FROZEN, "train_eval_gap", draw.network(*MIXED, gradients=True), *_data(draw, 5, MIXED)),
+        _gap(draw, NO_GRADIENT, ODD, 5),
     )
 
 
@@ -93,6 +98,7 @@ def precise_manners(draw: Draw) -> tuple[Scenario, ...]:
         _precise(draw, "layer norm only", LAYER, 4, 3),
         _precise(draw, "arguments by keyword", BLOCKS, 4, 5, by_word=True),
         _precise(draw, "a part that is frozen in evaluation mode", MIXED, 4, 3),
+        _precise(draw, "parameters that want no gradient", WITHOUT_GRADIENT, 3, 5),
     )
 
 
@@ -147,4 +153,5 @@ def change_manners(draw: Draw) -> tuple[Scenario, ...]:
         _change(draw, "no norm, the last layer", PLAIN, 2),
         call("arguments by keyword", "gradient_change", **words),
         call(HALF_FROZEN, "gradient_change", draw.network(*MIXED, gradients=True), *_data(draw, 5, MIXED), 1, 0.3),
+        _change(draw, "a buffer that is not saved", COUNTED, 1),
     )

@@ -59,7 +59,8 @@
 # - every `.grad` and every `requires_grad`.
 #
 # Adding a step and subtracting it again is not exact. A copy (`copy.deepcopy`) is the simplest way to leave no trace; putting back
-# what you saved is another. Tensors that you are given stay as they were, in every task.
+# what you saved is another. Tensors that you are given stay as they were, in every task: their numbers, `.grad` and
+# `requires_grad`.
 
 # %% [markdown]
 # ## Set-up

@@ -1,0 +1,16 @@
+# wrong: drift: takes the logarithm of the caller's deviations in place
+import torch
+
+
+def drift(history, lag=1):
+    times = len(history[0][0])
+    if lag < 1 or lag >= times:
+        raise ValueError(f"{times} times hold no two that are {lag} updates apart")
+    moved, widened = [], []
+    for mean, std in history:
+        step = (mean[lag:] - mean[:-lag]) / std[:-lag]
+        std.log_()
+        ratio = std[lag:] - std[:-lag]
+        moved.append(step.abs().mean(dim=1))
+        widened.append(ratio.abs().mean(dim=1))
+    return torch.stack(moved, dim=1), torch.stack(widened, dim=1)
