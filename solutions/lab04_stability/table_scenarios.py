@@ -230,13 +230,13 @@ def error_manners(draw: Draw) -> tuple[Scenario, ...]:
     )
     x = Recipe((2, 2), values=(5.0, -5.0, 5.0, -5.0))
     plain = (draw.network(("identity",)), x, Recipe((2,), dtype="int64", values=(0.0, 0.0)))
-    odd = draw.network(("frozen", ("linear", 3, 5)), ("counter",), ("batch_norm", 5), ("linear", 5, CLASSES))
+    odd = draw.network(("frozen", ("linear", 3, 5)), ("batch_norm", 5), ("linear", 5, CLASSES))
     return (
         Scenario("a model that does nothing", (Call("error_rate", plain),), ("result",)),
         *(replace(scenario, only=only) for scenario in asked),
         replace(_judged(draw, "layer norm, in batches", "layer_norm", 7, 2, training=False), only=only),
         replace(call("a part that is frozen in evaluation mode", "error_rate", _half_frozen(draw), *_data(draw, 6), 3), only=only),
-        replace(call("nothing that wants a gradient, an unsaved buffer", "error_rate", odd, *_data(draw, 6), 3), only=only),
+        replace(call("parameters that want no gradient", "error_rate", odd, *_data(draw, 6), 3), only=only),
     )  # fmt: skip
 
 

@@ -24,7 +24,6 @@ STACKED: tuple[Layer, ...] = (
     ("linear", 5, 3), ("batch_norm", 3, 0.9),
 )  # fmt: skip
 WITHOUT_GRADIENT: tuple[Layer, ...] = (("frozen", ("linear", 3, 4), ("batch_norm", 4)), ("tanh",), ("linear", 4, 3))
-COUNTED: tuple[Layer, ...] = (("linear", 3, 4), ("counter",), ("batch_norm", 4), ("tanh",), ("linear", 4, 3))
 
 
 def _data(draw: Draw, n: int, layers: tuple[Layer, ...]) -> tuple[Recipe, Recipe]:
@@ -153,5 +152,4 @@ def change_manners(draw: Draw) -> tuple[Scenario, ...]:
         _change(draw, "no norm, the last layer", PLAIN, 2),
         call("arguments by keyword", "gradient_change", **words),
         call(HALF_FROZEN, "gradient_change", draw.network(*MIXED, gradients=True), *_data(draw, 5, MIXED), 1, 0.3),
-        _change(draw, "a buffer that is not saved", COUNTED, 1),
     )
