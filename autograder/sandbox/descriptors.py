@@ -6,6 +6,7 @@ import json
 import os
 import select
 import time
+from contextlib import suppress
 
 BUILD_S = 10
 """Building a box takes some 5 ms; a machine that needs longer than this is not usable."""
@@ -27,7 +28,7 @@ def pid_of(handle: int) -> int:
 
 
 def first_process(info: int) -> int | None:
-    """Return the id of process 1 of the box, as seen from here; None when bubblewrap gave up."""
+    """Return a pidfd of process 1 of the box; None when bubblewrap gave up, also where process 1 came and went already."""
     data = b""
     deadline = time.monotonic() + BUILD_S
     # It arrives in pieces, and an open brace is no answer yet.
@@ -38,4 +39,11 @@ def first_process(info: int) -> int | None:
         if not piece:
             return None
         data += piece
-    return int(json.loads(data)["child-pid"])
+    with suppress(ProcessLookupError):  # it says itself why the box cannot be built, ends, and bubblewrap buries it
+        return os.pidfd_open(int(json.loads(data)["child-pid"]))
+    return None
+
+
+def is_gone(handle: int) -> bool:
+    """Return whether the process that a pidfd stands for has ended."""
+    return bool(select.select([handle], [], [], 0)[0])

@@ -20,7 +20,7 @@ from autograder.errors import SandboxError, SandboxUnavailable
 from autograder.sandbox import bwrap, seccomp
 from autograder.sandbox.box import Box
 from autograder.sandbox.cgroup import Group
-from autograder.sandbox.descriptors import first_process, sealed
+from autograder.sandbox.descriptors import first_process, is_gone, pid_of, sealed
 from autograder.sandbox.folder import RunFolder
 from autograder.sandbox.groups import group_for
 from autograder.sandbox.keeper import keeper
@@ -134,12 +134,11 @@ def _boxed(order: Order) -> Box:
     os.set_blocking(output, False)
     handle = None
     try:
-        first = first_process(info)
-        if first is None:
+        handle = first_process(info)
+        if handle is None:
             raise _refusal(process, output)
-        handle = os.pidfd_open(first)
         if group is not None:
-            group.admit(first)
+            _admit(group, handle, process, output)
         return Box(process, handle, output, folder, limits, user_id, boxed=True, group=group)
     except BaseException:
         _end(process, handle, output, group)
@@ -205,10 +204,21 @@ def _give_away(folder: RunFolder | None, user_id: int | None) -> None:
             os.chown(entry.path, user_id, user_id, follow_symlinks=False)
 
 
+def _admit(group: Group, handle: int, process: subprocess.Popen[bytes], output: int) -> None:
+    """Put process 1 into the box's control group; where it ended before that, what it said is the reason."""
+    try:
+        group.admit(pid_of(handle))
+    except SandboxError as error:
+        if is_gone(handle):
+            raise _refusal(process, output) from error
+        raise
+
+
 def _end(process: subprocess.Popen[bytes], handle: int | None, output: int, group: Group | None) -> None:
     """Give up a box whose start failed, its process 1 first, which still waits."""
     if handle is not None:
-        signal.pidfd_send_signal(handle, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
         os.close(handle)
     process.kill()
     process.wait()

@@ -23,7 +23,7 @@ from typing import Any
 from autograder.errors import SandboxError
 from autograder.sandbox import bwrap, seccomp
 from autograder.sandbox.cgroup import Group
-from autograder.sandbox.descriptors import first_process, pid_of, sealed
+from autograder.sandbox.descriptors import first_process, is_gone, pid_of, sealed
 from autograder.sandbox.folder import RunFolder
 from autograder.sandbox.policy import HOME, SHARED_MEMORY_MB, Limits, environment, rlimits
 from autograder.sandbox.users import give_user, throw_away_user
@@ -46,7 +46,7 @@ class Fork:
 
     def poll(self) -> int | None:
         """Return the exit code, 128 and the number for a signal (as bubblewrap says it), or None while it runs."""
-        if self.returncode is None and select.select([self.handle], [], [], 0)[0]:
+        if self.returncode is None and is_gone(self.handle):
             self.returncode = self._template.code_of(self._number)
         return self.returncode
 
@@ -110,11 +110,9 @@ class Template:
         finally:
             for descriptor in (program, options, info_end):
                 os.close(descriptor)
-        first = first_process(info)
+        # bubblewrap's own death ends its box only from a certain moment on; process 1's always does.
+        self._init = first_process(info)
         os.close(info)
-        if first is not None:
-            # bubblewrap's own death ends its box only from a certain moment on; process 1's always does.
-            self._init = os.pidfd_open(first)
         return process
 
     @property

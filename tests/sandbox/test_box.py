@@ -1,6 +1,7 @@
 """A box starts quickly, ends completely, and says why it ended."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -12,12 +13,14 @@ import pytest
 
 from autograder.errors import SandboxError, SandboxUnavailable
 from autograder.sandbox import bwrap, start
-from autograder.sandbox.descriptors import first_process
+from autograder.sandbox.descriptors import first_process, pid_of
 from autograder.sandbox.end import End
 from autograder.sandbox.folder import RunFolder
+from autograder.sandbox.keeper import keeper
 from autograder.sandbox.policy import Limits
 from autograder.sandbox.start import start_box
 from autograder.sandbox.users import throw_away_user
+from autograder.sandbox.warm import Template
 
 pytestmark = pytest.mark.sandbox
 LIMITS = Limits(wall_notebook_s=30)
@@ -136,7 +139,7 @@ def test_a_machine_that_forbids_namespaces_is_unavailable(monkeypatch, tmp_path,
 def test_the_id_of_process_1_is_read_in_pieces():
     """bubblewrap writes its JSON bit by bit; an open brace is no answer, an end without one is none at all."""
     reading, writing = os.pipe()
-    pieces = ["{", '\n    "child-pid": 4', "2", "\n", "}\n"]
+    pieces = ["{", '\n    "child-pid": ', str(os.getpid())[:1], str(os.getpid())[1:], "\n", "}\n"]
 
     def write():
         for piece in pieces:
@@ -147,11 +150,72 @@ def test_the_id_of_process_1_is_read_in_pieces():
     thread = threading.Thread(target=write)
     thread.start()
     try:
-        assert first_process(reading) == 42
+        handle = first_process(reading)
+        assert pid_of(handle) == os.getpid()
+        os.close(handle)
         thread.join()
         assert first_process(reading) is None
     finally:
         os.close(reading)
+
+
+def gone(pid):
+    while os.path.exists(f"/proc/{pid}"):
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def late(monkeypatch):
+    """A grader that looks for process 1 when bubblewrap has buried it."""
+    pidfd_open = os.pidfd_open
+    monkeypatch.setattr(os, "pidfd_open", lambda pid: gone(pid) or pidfd_open(pid))
+
+
+NOWHERE = ["--ro-bind", "/no/such/folder", "/x"]
+
+
+def test_a_box_that_ended_before_it_was_held_says_why(late, monkeypatch):
+    """On a busy machine; not that there is no such process."""
+    monkeypatch.setattr(bwrap, "options", lambda *a, **k: NOWHERE)
+    with pytest.raises(SandboxError, match=r"/no/such/folder.*autograder doctor"):
+        start_box(["/bin/true"], RunFolder(), LIMITS).result()
+
+
+def test_a_template_that_ended_before_it_was_held_says_why(late, monkeypatch):
+    """The same of the warm one."""
+    monkeypatch.setattr(bwrap, "template_options", lambda *a, **k: NOWHERE)
+    made = keeper().call(lambda: Template(["time"])).result()
+    try:
+        with pytest.raises(SandboxError, match="/no/such/folder"):
+            made.wait_until_ready(10)
+    finally:
+        made.close()
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_box_that_ended_before_it_had_its_group_says_why(monkeypatch, ends):
+    """What it said is the reason then, and otherwise the group is."""
+
+    class Group:
+        removed = False
+
+        def admit(self, pid):
+            if ends:
+                handle = os.pidfd_open(pid)
+                select.select([handle], [], [])
+                os.close(handle)
+            raise SandboxError("A box could not be put into its control group.")
+
+        def remove(self):
+            self.removed = True
+
+    group = Group()
+    monkeypatch.setattr(start, "group_for", lambda _: group)
+    if ends:
+        monkeypatch.setattr(bwrap, "options", lambda *a, **k: NOWHERE)
+    with pytest.raises(SandboxError, match="/no/such/folder" if ends else "control group"):
+        start_box(["/bin/true"], RunFolder(), LIMITS).result()
+    assert group.removed
 
 
 def test_a_box_outlives_the_thread_that_asked_for_it():
