@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from autograder.trace.network import BACKWARDS, BLOCK, FROZEN, STILL, Layer, Maker, Network
+from autograder.trace.network import BLOCK, FROZEN, STILL, Layer, Maker, Network
 from autograder.trace.scenario import Recipe, brought, draw
 
 BATCHES_SEEN = 7  # what num_batches_tracked says: this model has been trained before
@@ -30,21 +30,6 @@ class _ByRow(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         rows = torch.arange(1, len(x) + 1, dtype=x.dtype, device=x.device)
         return x * rows.view(-1, *[1] * (x.dim() - 1))
-
-
-class _Counter(nn.Module):
-    """Counts its calls in training mode where no state_dict looks."""
-
-    calls: torch.Tensor
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("calls", torch.tensor(0), persistent=False)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        if self.training:
-            self.calls += 1
-        return x
 
 
 class _Mistyped(nn.Module):
@@ -69,7 +54,6 @@ _MAKE: dict[str, Callable[..., nn.Module]] = {
     "flatten": nn.Flatten,
     "identity": nn.Identity,
     "by_row": _ByRow,
-    "counter": _Counter,
     "mistyped": _Mistyped,
 }
 
@@ -160,15 +144,6 @@ class _Still(nn.Sequential):
     """A block in evaluation mode."""
 
 
-class _Backwards(nn.Sequential):
-    """A block whose layers do not stand in the order of their calls."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        for layer in reversed(self):
-            x = layer(x)
-        return x
-
-
 def maker(given: Maker) -> Callable[[int], nn.Sequential]:
     """Return the function of a seed that makes the network anew."""
     return lambda seed: make(given.of(int(seed)))
@@ -181,8 +156,6 @@ def _sequential(layers: tuple[Layer, ...]) -> nn.Sequential:
 def _layer(word: Any, *sizes: Any) -> nn.Module:
     if word == STILL:
         return _Still(*_sequential(sizes))
-    if word == BACKWARDS:
-        return _Backwards(*_sequential(sizes))
     if word == FROZEN:
         return _sequential(sizes).requires_grad_(False)
     return _sequential(sizes) if word == BLOCK else _MAKE[word](*sizes)

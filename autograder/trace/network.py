@@ -26,17 +26,12 @@ SIZES = {
     "flatten": (0, 0),
     "identity": (0, 0),
     "by_row": (0, 0),  # multiplies the first row by 1, the second by 2, and so on
-    "counter": (
-        0,
-        0,
-    ),  # hands on what it is given, and counts the calls in training mode in a buffer that no state_dict has
     "mistyped": (0, 0),  # raises a TypeError
 }
 BLOCK = "block"  # a nested nn.Sequential of the layers that follow
 STILL = "still"  # such a block that is in evaluation mode whatever the model's mode, as a frozen part is
 FROZEN = "frozen"  # such a block whose parameters want no gradient
-BACKWARDS = "backwards"  # such a block that calls its layers from the last to the first
-BLOCKS = (BLOCK, STILL, FROZEN, BACKWARDS)
+BLOCKS = (BLOCK, STILL, FROZEN)
 MAX_LAYERS = 64
 MAX_SIZE = 256
 
