@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from autograder.trace.network import Maker, Network
-from autograder.trace.scenario import Argument, Recipe, Sizes, draw, leaves
+from autograder.trace.scenario import Argument, Listed, Recipe, Sizes, draw, leaves
 
 ROW_LENGTH = 70  # characters of numbers that still stand on one line
 
@@ -43,7 +43,10 @@ def argument(given: Argument, most: int) -> str:
         case Maker():
             return f"maker(Maker({_network(given.network)}))"
         case Sizes():
-            return f"torch.Size({list(given.of)})" if given.kind == "Size" else repr(list(given.of))
+            kinds = {"Size": f"torch.Size({list(given.of)})", "list": repr(list(given.of)), "range": f"range{given.of}"}
+            return kinds[given.kind]
+        case Listed():
+            return f"[{', '.join(argument(part, most) for part in given)}]"
         case tuple():
             return f"({', '.join(argument(part, most) for part in given)}{',' if len(given) == 1 else ''})"
         case Mapping():

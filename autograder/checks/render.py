@@ -21,6 +21,7 @@ from autograder.trace.scenario import (
     Freeze,
     Load,
     Mode,
+    Put,
     Reload,
     Scenario,
     State,
@@ -101,6 +102,8 @@ def _lines(step: Step, build: Build | None, late: bool, most: int) -> list[str]:
             return [*made, "net = torch.nn.Sequential(m)"] if build.child else made
         case Freeze():
             return [f"m.{name}.requires_grad_(False)" for name in step.names]
+        case Put():
+            return [f"m.{step.name} = {step.value!r}"]
         case Forward():
             needs = ".requires_grad_()" if step.x_requires_grad and step.grad_enabled else ""
             made = [f"x = {arguments.tensor(step.x, most)}{needs}"]

@@ -5,8 +5,8 @@ The models are the grader's own. Nothing here calls what a student wrote, apart 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 import torch
 
@@ -14,7 +14,7 @@ from autograder.probe.network import make, maker
 from autograder.probe.witness import Witness
 from autograder.trace.look import EVERYTHING, Look
 from autograder.trace.network import Maker, Network
-from autograder.trace.scenario import Argument, Call, Recipe, Sizes, draw, leaves
+from autograder.trace.scenario import Argument, Call, Listed, Recipe, Sizes, draw, leaves
 from autograder.trace.trace import Seen
 
 
@@ -37,13 +37,15 @@ class Given:
 
 
 class Bystander:
-    """The tensors and models in one argument, and how they were before the call, as far as somebody looks."""
+    """What is in one argument (tensors, models, lists, dictionaries), and how it was before the call, as far as somebody looks."""
 
     def __init__(self, place: str, given: Argument, made: Any, look: Look) -> None:
         self.address = f"{place} is unchanged"
         self.tensors: list[tuple[torch.Tensor, torch.Tensor]] = []
+        self.holders: list[tuple[Holder, Holder]] = []
         if look.at(self.address):
             self.tensors = [(leaf, leaf.clone()) for leaf in leaves(made) if isinstance(leaf, torch.Tensor)]
+            self.holders = [(holder, holder.copy()) for holder in _holders(made)]
         self.models: list[Witness] = []
         networks = [leaf for leaf in leaves(given) if isinstance(leaf, Network)]
         if networks:
@@ -54,13 +56,38 @@ class Bystander:
 
     def tells(self) -> dict[str, Seen]:
         seen: dict[str, Seen] = {}
-        if self.tensors:
+        if self.tensors or self.holders:
             # None was made to want a gradient, or has one.
             quiet = not any(now.requires_grad or now.grad is not None for now, _ in self.tensors)
-            seen[self.address] = quiet and all(torch.equal(now, before) for now, before in self.tensors)
+            same = all(_holds(now) == _holds(before) for now, before in self.holders)
+            seen[self.address] = quiet and same and all(torch.equal(now, before) for now, before in self.tensors)
         for witness in self.models:
             seen.update(witness.tells())
         return seen
+
+
+Holder: TypeAlias = "list[Any] | dict[Any, Any]"
+
+
+def _holders(made: Any) -> Iterator[Holder]:
+    """Yield the lists and dictionaries in an argument, at any depth."""
+    if isinstance(made, list | dict):
+        yield made
+    if isinstance(made, tuple | list | dict):
+        for part in made.values() if isinstance(made, dict) else made:
+            yield from _holders(part)
+
+
+def _holds(given: Holder) -> list[int]:
+    """Return the identities of what a list or a dictionary holds, in order."""
+    return [id(part) for entry in given.items() for part in entry] if isinstance(given, dict) else [*map(id, given)]
+
+
+_SEQUENCES: Mapping[str, Callable[[tuple[int, ...]], Any]] = {
+    "Size": torch.Size,
+    "list": list,
+    "range": lambda ends: range(*ends),
+}
 
 
 def real(given: Argument) -> Any:
@@ -73,7 +100,9 @@ def real(given: Argument) -> Any:
         case Maker():
             return maker(given)
         case Sizes():
-            return torch.Size(given.of) if given.kind == "Size" else list(given.of)
+            return _SEQUENCES[given.kind](given.of)
+        case Listed():
+            return list(map(real, given))
         case tuple():
             return tuple(map(real, given))
         case Mapping():

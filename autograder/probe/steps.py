@@ -28,6 +28,7 @@ from autograder.trace.scenario import (
     Freeze,
     Load,
     Mode,
+    Put,
     Recipe,
     Reload,
     State,
@@ -38,6 +39,9 @@ from autograder.trace.scenario import (
 from autograder.trace.trace import Seen
 
 UNCHANGED = "x is unchanged"
+EARLIER = "the earlier y is unchanged"
+UPSTREAM = "grad_out is unchanged"
+RESULT = "the earlier result is unchanged"
 
 
 class Bench:
@@ -50,6 +54,9 @@ class Bench:
         self.outer: Any = None  # what is called: the module, or the nn.Sequential around it
         self.hooked = 0
         self.waiting: tuple[Any, Any] | None = None
+        # The last y, and the tensors in the last result of a function, each with its numbers when it was new.
+        self.earlier: tuple[torch.Tensor, torch.Tensor] | None = None
+        self.results: list[tuple[torch.Tensor, torch.Tensor]] | None = None
         self.inherits: tuple[str, ...] = ()
 
     def do(self, step: Step, seen: dict[str, Seen], given: Given | None = None) -> None:
@@ -93,6 +100,9 @@ class Bench:
     def _freeze(self, step: Freeze, _: dict[str, Seen]) -> None:
         for name in step.names:
             getattr(self.m, name).requires_grad_(False)
+
+    def _put(self, step: Put, _: dict[str, Seen]) -> None:
+        setattr(self.m, step.name, step.value)
 
     def _switch(self, step: Mode, _: dict[str, Seen]) -> None:
         if step.attribute:
@@ -141,6 +151,10 @@ class Bench:
         if self.build is not None and self.build.child:
             seen["forward hooks fired"], self.hooked = self.hooked, 0
         seen["y"] = observe.thing(y)
+        if self.look.at(EARLIER):
+            if self.earlier is not None:
+                seen[EARLIER] = _same(*self.earlier)
+            self.earlier = (y, y.detach().clone()) if type(y) is torch.Tensor else None
         if not isinstance(y, torch.Tensor):
             return
         if step.later:
@@ -161,7 +175,11 @@ class Bench:
         self._backward(x, y, step.grad, seen)
 
     def _backward(self, x: Any, y: Any, grad: Recipe, seen: dict[str, Seen]) -> None:
-        backward(y, real(grad))
+        arriving = real(grad)
+        before = arriving.clone() if self.look.at(UPSTREAM) else None
+        backward(y, arriving)
+        if before is not None:  # a gradient belongs to whoever sends it, and may be sent elsewhere, too
+            seen[UPSTREAM] = _same(arriving, before)
         if self.look.at("x.grad"):
             seen["x.grad"] = observe.thing(x.grad)
         for name, parameter in itertools.islice(self.m.named_parameters(), 20):
@@ -177,6 +195,12 @@ class Bench:
     def _call(self, step: Call, given: Given, seen: dict[str, Seen]) -> None:
         result = self._target(step.target)(*given.args, **given.kwargs)
         seen.update(observe.value("result", result, self.look))
+        if self.look.at(RESULT):
+            if self.results is not None:
+                seen[RESULT] = all(_same(now, before) for now, before in self.results)
+            parts = result.values() if type(result) is dict else result if type(result) in (tuple, list) else (result,)
+            tensors = [part for part in itertools.islice(parts, 20) if type(part) is torch.Tensor]
+            self.results = [(part, part.detach().clone()) for part in tensors]
 
 
 _DO: Mapping[type[Step], Callable[[Bench, Any, dict[str, Seen]], None]] = {
@@ -186,12 +210,19 @@ _DO: Mapping[type[Step], Callable[[Bench, Any, dict[str, Seen]], None]] = {
     Load: Bench._load,
     Reload: Bench._reload,
     Freeze: Bench._freeze,
+    Put: Bench._put,
     Forward: Bench._forward,
     Twin: Bench._twin,
     Backward: Bench._late_backward,
     State: Bench._state,
     Value: Bench._value,
 }
+
+
+def _same(now: torch.Tensor, before: torch.Tensor) -> bool:
+    """Tell whether two tensors of one shape hold the same numbers, no number at the same places included."""
+    now = now.detach()
+    return now.shape == before.shape and bool(((now == before) | ((now != now) & (before != before))).all())
 
 
 def _has_no_gradient(m: Any) -> bool:

@@ -28,7 +28,7 @@ from autograder.trace.reply import (
     load_reply,
     load_traces,
 )
-from autograder.trace.scenario import Recipe, Scenario, Sizes
+from autograder.trace.scenario import Listed, Recipe, Scenario, Sizes
 from autograder.trace.trace import Failure, Observation, Opaque, Seen, Tensor, Trace
 
 __all__ = [
@@ -49,6 +49,7 @@ OBJECTS: dict[str, Callable[..., object]] = {
     "Network": Network,
     "Maker": Maker,
     "Sizes": Sizes,
+    "Listed": lambda of: Listed(of),
 }  # what an argument may be
 
 
@@ -85,7 +86,8 @@ def _plain(given: object) -> object:
         }
         return {"$": type(given).__name__, **body}
     if isinstance(given, tuple):
-        return [_plain(part) for part in given]
+        parts = [_plain(part) for part in given]
+        return {"$": "Listed", "of": parts} if isinstance(given, Listed) else parts
     if isinstance(given, Mapping):
         return {key: _plain(part) for key, part in given.items()}
     return given

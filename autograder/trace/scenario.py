@@ -63,10 +63,28 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Sizes:
-    """A sequence of integers that is given as a list or as a torch.Size; a plain tuple is given as a tuple."""
+    """Integers that are given as a list, a torch.Size or (then `of` is where it begins and ends) a range.
 
-    kind: Literal["list", "Size"]
+    A plain tuple is given as a tuple.
+    """
+
+    kind: Literal["list", "Size", "range"]
     of: tuple[int, ...]
+
+
+class Listed(tuple["Argument", ...]):
+    """Arguments that are given as a list, each of any kind; a plain tuple is given as a tuple."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Listed and tuple.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((Listed, tuple(self)))
 
 
 Plain: TypeAlias = Recipe | Network | Maker | Sizes | bool | int | float | str | None
@@ -127,6 +145,14 @@ class Freeze:
 
 
 @dataclass(frozen=True)
+class Put:
+    """Set a plain attribute of the module to a number, as a training loop may."""
+
+    name: str
+    value: float
+
+
+@dataclass(frozen=True)
 class Forward:
     """Call the module on x; with `grad`, run backward with that upstream gradient (or later, by a Backward step)."""
 
@@ -172,9 +198,10 @@ class Value:
     target: str
 
 
-Step: TypeAlias = Build | Cast | Mode | Load | Reload | Freeze | Forward | Twin | Backward | State | Call | Value
+Step: TypeAlias = Build | Cast | Mode | Load | Reload | Freeze | Put | Forward | Twin | Backward | State | Call | Value
 STEPS: dict[str, type[Step]] = {
-    cls.__name__: cls for cls in (Build, Cast, Mode, Load, Reload, Freeze, Forward, Twin, Backward, State, Call, Value)
+    cls.__name__: cls
+    for cls in (Build, Cast, Mode, Load, Reload, Freeze, Put, Forward, Twin, Backward, State, Call, Value)
 }
 
 
@@ -226,8 +253,8 @@ def recipes(step: Step) -> tuple[Recipe, ...]:
 
 
 def leaves(given: object) -> Iterator[object]:
-    """Yield what stands in an argument, at any depth of tuples and dictionaries, in a fixed order."""
-    if isinstance(given, tuple | Mapping):
+    """Yield what stands in an argument, at any depth of tuples, lists and dictionaries, in a fixed order."""
+    if isinstance(given, tuple | list | Mapping):
         for part in given.values() if isinstance(given, Mapping) else given:
             yield from leaves(part)
     else:
@@ -239,7 +266,7 @@ def changed(step: Step, change: Callable[[object], object]) -> Step:
 
     def in_it(given: object) -> object:
         if isinstance(given, tuple):
-            return tuple(map(in_it, given))
+            return type(given)(map(in_it, given))
         if isinstance(given, Mapping):
             return {key: in_it(part) for key, part in given.items()}
         return change(given)

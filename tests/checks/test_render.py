@@ -16,7 +16,7 @@ from autograder.checks.check import Check, Mistake
 from autograder.checks.compare import Difference, differences
 from autograder.grading.judge import Judge, namespace
 from autograder.probe.arguments import real
-from autograder.trace.scenario import Backward, Build, Call, Forward, Mode, Recipe, Reload, Scenario, State, draw
+from autograder.trace.scenario import Backward, Build, Call, Forward, Mode, Put, Recipe, Reload, Scenario, State, draw
 from autograder.trace.trace import Seen, Tensor
 from solutions.lab01_batch_norm.checks import LAB
 
@@ -163,6 +163,15 @@ def test_a_reload_builds_the_same_layer_again() -> None:
     assert held["net"][0] is held["m"]
     assert held["m"] is held["fresh"]
     assert not held["m"].training
+
+
+def test_a_moved_attribute_is_an_assignment() -> None:
+    """As a training loop writes it."""
+    steps = (Build("M", (2,), dtype="float64"), Forward(Recipe((3, 2))), Put("r_max", 1.5), Forward(Recipe((3, 2))))
+    code = render.code(Scenario("s", steps), Difference(3, "y", "value", "x"))
+    assert "\nm.r_max = 1.5\n" in code
+    held, _ = executed(code, {"M": torch.nn.BatchNorm1d})
+    assert held["m"].r_max == 1.5
 
 
 def test_a_late_backward_goes_through_the_earlier_output() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import math
 import signal
 import threading
 import time
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,7 @@ from autograder.trace.scenario import (
     Freeze,
     Load,
     Mode,
+    Put,
     Recipe,
     Reload,
     Scenario,
@@ -193,11 +196,91 @@ def test_reload_goes_on_in_a_fresh_instance() -> None:
     assert close(copied, torch.full((3, 2), 14.0, dtype=torch.float64))
 
 
+class Lends(nn.Module):
+    """Returns a tensor of its own, which the next call writes into."""
+
+    def __init__(self, there: float = 0.0) -> None:
+        super().__init__()
+        self.there = torch.full((3, 2), there, dtype=torch.float64)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.there.copy_(x.detach())
+
+
+@pytest.mark.parametrize(
+    ("layer", "second", "told"),
+    [(Lends, X, True), (Lends, replace(X, seed=9), False), (nn.Identity, replace(X, seed=9), True)],
+    ids=["the same numbers", "other numbers", "a new tensor each time"],
+)
+def test_an_earlier_output_is_not_written_into(layer: type[nn.Module], second: Recipe, told: bool) -> None:
+    """By a later call, which may be the layer's own business and is not: somebody holds it."""
+    made = one(Build("L"), Forward(X), Forward(second), L=layer)
+    assert "the earlier y is unchanged" not in made.observations[1].seen
+    assert made.observations[2].seen["the earlier y is unchanged"] is told
+
+
+def test_no_number_is_as_good_as_it_was() -> None:
+    """An output of NaN that nobody touches is unchanged."""
+    nothing = Recipe((2,), values=(math.nan, 1.0))
+    assert last(Build("L"), Forward(nothing), Forward(X), L=nn.Identity).seen["the earlier y is unchanged"] is True
+
+
+def test_the_gradient_that_arrives_is_not_written_into() -> None:
+    """It may go elsewhere, too: a residual connection hands the same one on."""
+
+    class Doubles(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+            return grad.mul_(2)
+
+    class Layer(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return Doubles.apply(x)
+
+    seen = last(Build("L"), Forward(X, GRAD), L=Layer).seen
+    assert close(seen["x.grad"], 2 * real(GRAD))
+    assert seen["grad_out is unchanged"] is False
+    assert last(BUILD, Forward(X, GRAD), **TORCH).seen["grad_out is unchanged"] is True
+
+
+@pytest.mark.parametrize("kind", ["a tensor", "a tuple", "a dictionary", "nothing"])
+@pytest.mark.parametrize("lends", [True, False])
+def test_an_earlier_result_is_not_written_into(kind: str, lends: bool) -> None:
+    """Whatever a function returns its tensors in."""
+    own = torch.zeros(3, 2, dtype=torch.float64)
+
+    def answer(x: torch.Tensor) -> object:
+        y = own.copy_(x) if lends else x.clone()
+        return {"a tensor": y, "a tuple": (1, y), "a dictionary": {"y": y}, "nothing": None}[kind]
+
+    trace = one(Call("f", (X,)), Call("f", (replace(X, seed=9),)), f=answer)
+    assert trace.observations[1].seen["the earlier result is unchanged"] is (not lends or kind == "nothing")
+
+
 def test_freeze() -> None:
     """A frozen parameter has no gradient; the others have."""
     seen = last(BUILD, Freeze(("weight",)), Forward(X, GRAD), **TORCH).seen
     assert seen["m.weight.grad"] is None
     assert close(seen["m.bias.grad"], real(GRAD).sum(0))
+
+
+def test_an_attribute_is_put_between_two_calls() -> None:
+    """Who reads it at each call sees the new number; who read it once does not."""
+
+    class Reads(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.limit = self.first = 1.0
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.zeros_like(x) + 10 * self.limit + self.first
+
+    steps = (Build("R", dtype="float64"), Forward(X), Put("limit", 2.0), Forward(X))
+    assert close(last(*steps, R=Reads).seen["y"], torch.full((3, 2), 21.0, dtype=torch.float64))
 
 
 def test_a_late_backward_belongs_to_its_forward() -> None:
@@ -347,11 +430,18 @@ def test_what_was_seen_before_a_failure_is_kept() -> None:
         ((Build("M"),), "missing 1 required positional argument"),
         ((Build("M", (2,), {"gamma": 1}),), "unexpected keyword argument"),
         ((Build("L", (2, 2)), Freeze(("gamma",))), "no attribute 'gamma'"),
+        ((Build("Kept"), Put("limit", 1.0)), "object has no setter"),
     ],
 )
 def test_what_is_missing_is_said(steps: tuple[Step, ...], words: str) -> None:
     """In words that a student can act on."""
-    assert words in failed(*steps, dict=dict, **TORCH).message
+
+    class Kept(nn.Module):
+        @property
+        def limit(self) -> float:
+            return 2.0
+
+    assert words in failed(*steps, dict=dict, Kept=Kept, **TORCH).message
 
 
 def test_an_output_that_is_no_tensor_is_written_down() -> None:

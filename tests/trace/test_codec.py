@@ -18,7 +18,7 @@ from autograder.errors import ProtocolError
 from autograder.trace import codec
 from autograder.trace.codec import dump_scenarios, dump_traces, load_scenarios, load_traces
 from autograder.trace.network import Maker, Network
-from autograder.trace.scenario import STEPS, Build, Call, Forward, Load, Recipe, Scenario, Sizes, Value
+from autograder.trace.scenario import STEPS, Build, Call, Forward, Listed, Load, Recipe, Scenario, Sizes, Value
 from autograder.trace.trace import Failure, Frame, Observation, Opaque, Tensor, Trace
 
 # --- scenarios -------------------------------------------------------------------------------------------------------------
@@ -46,14 +46,18 @@ NETWORKS = st.builds(
     changes=st.booleans(),
     gradients=st.booleans(),
 )
-SIZES = st.builds(Sizes, kind=st.sampled_from(["list", "Size"]), of=st.lists(st.integers(0, 9), max_size=3).map(tuple))
+SIZES = st.builds(
+    Sizes, kind=st.sampled_from(["list", "Size", "range"]), of=st.lists(st.integers(0, 9), max_size=3).map(tuple)
+)
 KEYS = WORDS.filter(lambda word: word != "$")
 ARGUMENTS = st.recursive(
     st.one_of(
         *(RECIPES, NETWORKS, st.builds(Maker, network=NETWORKS), SIZES),
         *(st.none(), st.booleans(), st.integers(), FLOATS, WORDS),
     ),
-    lambda inner: st.lists(inner, max_size=3).map(tuple) | st.dictionaries(KEYS, inner, max_size=2),
+    lambda inner: st.one_of(
+        *(st.lists(inner, max_size=3).map(kind) for kind in (tuple, Listed)), st.dictionaries(KEYS, inner, max_size=2)
+    ),
     max_leaves=4,
 )
 NAMED = st.dictionaries(KEYS, ARGUMENTS, max_size=3)
@@ -65,6 +69,8 @@ FIELDS: dict[str, Any] = {
     "names": st.lists(WORDS, max_size=3).map(tuple),
     "x": RECIPES,
     "training": st.booleans(),
+    "name": WORDS,
+    "value": FLOATS,
 }
 
 
