@@ -56,7 +56,7 @@ def _lab(found: Survey) -> Iterator[str]:
 
 
 def faults(found: Survey) -> Iterator[str]:
-    """Yield a sentence for each mistake that is not caught or not named by its check, and each variant that fails."""
+    """Yield a sentence for each mistake that its check does not catch or name, variant that fails, scenario that asks nothing."""
     for entry in found.caught:
         mistake, name = entry.mistake, entry.named.get(entry.mistake.check) or "by nothing"
         if mistake.check not in entry.failed:
@@ -66,6 +66,8 @@ def faults(found: Survey) -> Iterator[str]:
     for honest in found.honest:
         if honest.message:
             yield f"{honest.variant} fails {honest.check}, which asks for more than was said: {honest.message}"
+    for check, scenario in found.idle:
+        yield f"{check} looks at nothing that its scenario '{scenario}' is about; add an address to one of the two."
 
 
 def pages(course: Path) -> tuple[Path, Path]:

@@ -61,6 +61,8 @@ class Survey:
     seed: int
     caught: tuple[Caught, ...]
     honest: tuple[Honest, ...]
+    idle: tuple[tuple[str, str], ...] = ()
+    """The checks and scenarios that ask for nothing."""
 
 
 def survey(lab: Lab, variants: Sequence[Variant], seed: int = SURVEY_SEED) -> Survey:
@@ -69,7 +71,7 @@ def survey(lab: Lab, variants: Sequence[Variant], seed: int = SURVEY_SEED) -> Su
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         caught = tuple(_caught(judge, mistake) for mistake in lab.mistakes)
         honest = tuple(found for variant in variants for found in _honest(judge, variant))
-    return Survey(lab, seed, caught, honest)
+    return Survey(lab, seed, caught, honest, tuple(_idle(judge)))
 
 
 def variants_of(course: Path, lab: str) -> tuple[Variant, ...]:
@@ -85,6 +87,14 @@ def variants_of(course: Path, lab: str) -> tuple[Variant, ...]:
 def exercise_of(lab: Lab, name: str) -> tuple[Check, ...]:
     """Return the checks of one exercise."""
     return tuple(check for check in lab.checks if check.exercise == name)
+
+
+def _idle(judge: Judge) -> Iterator[tuple[str, str]]:
+    """Yield the scenarios that are only about what their check does not look at."""
+    for check in judge.lab.checks:
+        for scenario, expected in zip(judge.scenarios(check), judge.expected(check), strict=True):
+            if scenario.only != ("*",) and not any(expected.due(check.looks_at)):
+                yield check.name, scenario.name
 
 
 def _caught(judge: Judge, mistake: Mistake) -> Caught:

@@ -63,6 +63,16 @@ def test_a_mistake_that_gets_another_s_name_is_a_fault(course: Path) -> None:
     assert list(faults(replace(found, caught=(replace(other, twins=frozenset({"unit-other"})),)))) == []
 
 
+def test_a_scenario_that_asks_for_nothing_is_a_fault(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is only about what its check does not look at: every answer would pass."""
+    edit(
+        course / "solutions" / LAB / "checks.py",
+        ('{"x": x, "eps": 1e-9}),)),', '{"x": x, "eps": 1e-9}),), ("x.grad",)),'),
+    )
+    last = printed(capsys, 1)[-1]
+    assert last.startswith("unit-manners looks at nothing that its scenario 'arguments by keyword' is about; add")
+
+
 def test_an_unknown_lab_is_a_usage_error(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With the labs that there are."""
     assert matrix.main(["lab77_none"]) == 2

@@ -53,6 +53,11 @@ def test_every_mistake_fails_the_check_made_for_it(found: Survey) -> None:
     assert those([entry for entry in found.caught if entry.mistake.check not in entry.failed]) == []
 
 
+def test_every_scenario_asks_for_something(found: Survey) -> None:
+    """One that is only about what its check does not look at asks nothing, and nobody sees that."""
+    assert found.idle == ()
+
+
 def test_every_mistake_costs_points(found: Survey) -> None:
     """So fewer than full points are kept."""
     points = {check.name: check.points for check in found.lab.checks}
