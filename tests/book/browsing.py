@@ -35,17 +35,20 @@ BROKEN_TEX = """() => [
 ].map(e => e.dataset.mjxError || e.textContent)"""
 
 
-# Code is thousands of spans, whose colours are looked at one by one. One of each kind stays: two with the same classes all the
-# way up look the same in every theme. The others become plain text where they stand. All are read before any is replaced, since a
-# page that changes in between is laid out anew each time.
-ONE_TOKEN_OF_A_KIND = """() => {
+# Code is thousands of spans, and so are the formulas in a text, whose colours are looked at one by one. One of each kind stays: two
+# with the same classes all the way up look the same in every theme. The others become plain text where they stand. All are read
+# before any is replaced, since a page that changes in between is laid out anew each time. Formulas that stand alone all stay: a
+# wide one scrolls, and has to be reached by the keyboard.
+ONE_OF_A_KIND = """() => {
     const kinds = new Set();
-    const alike = [...document.querySelectorAll(".highlight pre span:not(:has(*), [style], [id])")].filter(token => {
+    const code = ".highlight pre span:not(:has(*), [style], [id])";
+    const formulas = "mjx-container:not([display])";
+    const alike = [...document.querySelectorAll(code + ", " + formulas)].filter(part => {
         let kind = "";
-        for (let above = token; above; above = above.parentElement) kind += above.tagName + " " + above.className + "/";
+        for (let above = part; above; above = above.parentElement) kind += above.tagName + " " + above.className + "/";
         return kinds.size === kinds.add(kind).size;
     });
-    for (const token of alike) token.replaceWith(token.textContent);
+    for (const part of alike) part.replaceWith(part.tagName === "SPAN" ? part.textContent : "x");
     return alike.length;
 }"""
 
@@ -130,14 +133,15 @@ def visit_all(chromium: str, address: str, pages: list[str], width: str) -> dict
             heard = tuple(outside), tuple(console), tuple(failed)  # before axe, which fetches style sheets anew
             weight = page.evaluate(WEIGHT)
             overflow_px = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-            page.evaluate(ONE_TOKEN_OF_A_KIND)
+            formulas, broken_tex = page.locator("mjx-container").count(), tuple(page.evaluate(BROKEN_TEX))
+            page.evaluate(ONE_OF_A_KIND)
             found = violations(page)
             page.add_style_tag(content="* { transition: none !important }")  # or axe meets colours half way
             page.emulate_media(color_scheme="dark")
             seen[path] = Visit(
                 *heard,
-                broken_tex=tuple(page.evaluate(BROKEN_TEX)),
-                formulas=page.locator("mjx-container").count(),
+                broken_tex=broken_tex,
+                formulas=formulas,
                 violations=(*found, *(f"in the dark: {v}" for v in violations(page, OF_COLOURS))),
                 overflow_px=overflow_px,
                 weight=weight,
