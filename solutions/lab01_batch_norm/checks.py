@@ -7,8 +7,10 @@ and 0, eps large, random upstream gradients. `docs/labs/matrix.md` shows which m
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from autograder.checks.check import Check, Draw, Lab, prediction
-from autograder.trace.scenario import Call, Scenario
+from autograder.trace.scenario import Call, Recipe, Scenario
 from solutions.lab01_batch_norm import layer_scenarios as layer
 from solutions.lab01_batch_norm import steps
 from solutions.lab01_batch_norm.layer_scenarios import IMAGES, ROWS
@@ -19,6 +21,7 @@ from solutions.reference import batch_norm
 # Numbers of the running statistics are the running check's business, so that one fault there costs one check.
 STATE = ("parameters", "state_dict keys", "kind of *", "shape of *", "m.weight", "m.bias")
 GRADIENTS = ("x.grad", "m.*.grad")
+EARLIER = "the earlier y *"
 RUNNING = ("m.running_*", "m.num_batches_tracked*", "kind of m.running_*", "kind of m.num_batches_tracked")
 LENGTH = ("y", "m.running_mean", "m.num_batches_tracked", "shape of m.running_*", *GRADIENTS)
 
@@ -108,6 +111,10 @@ def _backward_numerics(draw: Draw) -> tuple[Scenario, ...]:
         _backward_call(draw, target, 4, 3, 0.2, layout="transposed"),
         _backward_call(draw, target, 3, 4, 0.2, layout="strided", dtype="float32"),
         _backward_call(draw, target, 4, 2, 1e-3, loc=1.5, scale=0.0),
+        _backward_call(draw, target, 3, 3, 0.2, layout="transposed"),
+        _backward_call(draw, target, 4, 2, 1e-14, loc=0.0, scale=1e-6),
+        Scenario("weights of 0", (replace(named, args=(*named.args[:2], Recipe((2,), values=(0.0, -2.0)), 0.2)),)),
+        Scenario("two calls of one shape", (named, *_backward_call(draw, target, 3, 2, 0.3).steps)),
     )
 
 
@@ -134,11 +141,15 @@ def _layer(prefix: str, target: str, shapes: layer.Shapes, points: dict[str, flo
         "interface": ("constructor, parameters, buffers and state dictionary", layer.interface, (*STATE, "forward*")),
         "training": ("training mode: statistics of the batch, biased variance, affine", layer.training, ("y",)),
         "running": ("running statistics: momentum, unbiased variance, no graph", layer.running, RUNNING),
-        "evaluation": ("evaluation mode: running statistics, left untouched", layer.evaluation, ("y", *RUNNING)),
+        "evaluation": (
+            "evaluation mode: running statistics, left untouched",
+            layer.evaluation,
+            ("y", EARLIER, *RUNNING),
+        ),
         "ncl": ("input (N, C, L)", layer.with_length, LENGTH),
         "options": ("affine, track_running_stats, momentum=None", layer.options, ("y", *STATE, *RUNNING, *GRADIENTS)),
         "errors": ("ValueError for a wrong rank, a wrong C, one value per channel", layer.errors, ()),
-        "gradients": ("gradients in both modes, whatever is frozen", layer.gradients, GRADIENTS),
+        "gradients": ("gradients in both modes, whatever is frozen", layer.gradients, (*GRADIENTS, "grad_out *")),
         "numerics": (
             "float32, strided input, a large mean, x left alone",
             layer.numerics,
@@ -220,7 +231,7 @@ CHECKS = (
         3,
         "eps, dtypes, layouts, small variances, arguments left alone",
         _backward_numerics,
-        ("result[?]", "len(result)", "argument *"),
+        ("result[?]", "len(result)", "argument *", "the earlier result *"),
         autograd=False,
     ),
 )

@@ -25,6 +25,9 @@ from autograder.trace.scenario import (
     Twin,
 )
 
+ODD_AFFINE = Load(
+    {"weight": Recipe((3,), values=(0.0, 1.5, -2.0)), "bias": Recipe((3,), values=(1.0, -3.0, 2.0))}, fill=True
+)
 TRAIN, EVAL = Mode(True), Mode(False)
 NOTHING = Scenario("", ())
 
@@ -130,6 +133,9 @@ def training(draw: Draw, target: str, shapes: Shapes) -> tuple[Scenario, ...]:
         Scenario("one channel", (_build(target, 1), _affine(draw, 1), Forward(_x(draw, one)))),
         Scenario("a constant input", (_build(target, 2), Forward(flat))),
         Scenario(
+            "an outlier", (_build(target, 1), Forward(_outlier(draw, shapes.of(30 // _size(shapes.of(1, 1)), 1))))
+        ),
+        Scenario(
             "without gradients, still in training mode",
             (_build(target, 2, eps=eps), TRAIN, Forward(_x(draw, small), grad_enabled=False)),
         ),
@@ -160,6 +166,11 @@ def training(draw: Draw, target: str, shapes: Shapes) -> tuple[Scenario, ...]:
             (_build(target, 2, child=True), EVAL, TRAIN, Forward(_x(draw, small))),
         ),
     )
+
+
+def _outlier(draw: Draw, shape: tuple[int, ...]) -> Recipe:
+    """One channel, of which one value lies so far out that it comes out at about the root of their number."""
+    return Recipe(shape, values=(*draw.numbers(-1, 1, _size(shape))[:-1], 900.0))
 
 
 def _in_space(draw: Draw, target: str, shapes: Shapes) -> tuple[Scenario, ...]:
@@ -317,6 +328,21 @@ def evaluation(draw: Draw, target: str, shapes: Shapes) -> tuple[Scenario, ...]:
                 ),
             ),
         ),
+        Scenario(  # nor handed out twice
+            "calls without gradients, all changed in between",
+            (
+                _build(target, 2),
+                EVAL,
+                Forward(_x(draw, small), grad_enabled=False),
+                _affine(draw, 2),
+                _statistics(draw, 2),
+                *(Forward(_x(draw, small), grad_enabled=False) for _ in range(2)),
+            ),
+        ),
+        Scenario(
+            "weights of 0, biases that add up to 0",
+            (_build(target, 3), _statistics(draw, 3), ODD_AFFINE, EVAL, Forward(_x(draw, shapes.of(2, 3, 2)))),
+        ),
         Scenario(
             "beside another layer",
             (
@@ -457,9 +483,11 @@ def errors(draw: Draw, target: str, shapes: Shapes) -> tuple[Scenario, ...]:
     one = shapes.of(1, 2, 0)
     untracked = {"track_running_stats": False}
 
-    def refused(name: str, shape: tuple[int, ...], c: int = 2, *before: Step, **kwargs: object) -> Scenario:
+    def refused(
+        name: str, shape: tuple[int, ...], c: int = 2, *before: Step, gradients: bool = True, **kwargs: object
+    ) -> Scenario:
         x = draw.tensor(*shape, loc=1.0)
-        return Scenario(name, (_build(target, c, **kwargs), *before, Forward(x)))
+        return Scenario(name, (_build(target, c, **kwargs), *before, Forward(x, grad_enabled=gradients)))
 
     wrong_ranks = list(shapes.wrong_ranks)
     found = [
@@ -474,6 +502,7 @@ def errors(draw: Draw, target: str, shapes: Shapes) -> tuple[Scenario, ...]:
         refused("three channels where one is needed", shapes.of(3, 3), 1),  # would broadcast
         refused("wrong channels, evaluation", shapes.of(3, 2), 3, EVAL),
         refused("one channel, evaluation", shapes.of(3, 1), 3, EVAL),
+        refused("one channel, evaluation, without gradients", shapes.of(3, 1), 3, EVAL, gradients=False),
         refused("wrong channels, affine=False", shapes.of(3, 2), 3, affine=False),
         refused("wrong channels, nothing kept", shapes.of(3, 2), 3, affine=False, **untracked),
         refused("wrong channels, affine=False, evaluation", shapes.of(3, 1), 3, EVAL, affine=False),
@@ -542,6 +571,19 @@ def gradients(draw: Draw, target: str, shapes: Shapes) -> tuple[Scenario, ...]:
                 Backward(_grad(draw, small)),
             ),
         ),
+        Scenario(
+            "an evaluation of the same shape between them",
+            (
+                *start,
+                Forward(_x(draw, small), later=True),
+                EVAL,
+                Forward(_x(draw, small)),
+                Backward(_grad(draw, small)),
+            ),
+        ),
+        Scenario(
+            "a large gradient arrives", (*start, Forward(_x(draw, small), draw.tensor(*small, loc=50.0, scale=300.0)))
+        ),
         Scenario("a constant input", (_build(target, 2), affine, Forward(flat, _grad(draw, small)))),
         Scenario("more samples", (_build(target, 3, eps=eps), _affine(draw, 3), step(other))),
         Scenario(
@@ -581,6 +623,10 @@ def numerics(draw: Draw, target: str, shapes: Shapes) -> tuple[Scenario, ...]:
         Scenario(
             "a mean of 100 standard deviations",
             (_build(target, 6, None), step(rows, loc=100.0, scale=1.0, **single), State()),
+        ),
+        Scenario(
+            "a mean of 100 standard deviations, without gradients",
+            (_build(target, 6, None), Forward(_x(draw, rows, loc=100.0, scale=1.0, **single), grad_enabled=False)),
         ),
         # A call without gradients before the copy: what a layer keeps for itself may then be copied, too.
         Scenario(

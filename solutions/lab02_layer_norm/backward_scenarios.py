@@ -61,10 +61,20 @@ def numerics(draw: Draw) -> tuple[Scenario, ...]:
         _call(draw, TARGET, (3, 4), 0.2, **single, layout="strided", name="strided, float32"),
         _call(draw, TARGET, (2, 4), 1e-3, loc=1.5, scale=0.0, name="constant rows"),
         _call(draw, TARGET, (3, 1), 0.3, name="one value in a row"),
+        _call(draw, TARGET, (1, 4), 0.2, name="a single row, left alone"),
+        _call(draw, TARGET, (3, 3), 0.2, layout="transposed", name="transposed, as many rows as features"),
+        _call(draw, TARGET, (3, 4), 1e-14, loc=0.0, scale=1e-6, name="rows that hardly vary"),
+        _call(draw, TARGET, (2, 3), 0.0, name="eps 0"),
+        Scenario(
+            "a weight of 0", (Call(TARGET, (*arguments(draw, (2, 3))[:2], Recipe((3,), values=(0.0, 1.5, -2.0)), 0.2)),)
+        ),
+        Scenario(
+            "two calls of one shape", tuple(Call(TARGET, (*arguments(draw, (2, 2, 1, 3)), 0.3)) for _ in range(2))
+        ),
     )
 
 
 def large_mean(draw: Draw) -> tuple[Scenario, ...]:
     """float32 with a mean of 100 standard deviations."""
     far = {"dtype": "float32", "loc": 100.0, "scale": 1.0}
-    return tuple(_call(draw, TARGET, shape, 1e-5, **far) for shape in ((4, 16), (2, 3, 12)))
+    return tuple(_call(draw, TARGET, shape, 1e-5, **far) for shape in ((4, 16), (2, 3, 12), (3, 24)))

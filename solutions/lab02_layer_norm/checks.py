@@ -21,6 +21,7 @@ from solutions.reference import layer_norm
 
 KINDS = ("parameters", "state_dict keys", "kind of *", "shape of *")
 GRADIENTS = ("x.grad", "m.*.grad")
+EARLIER = "the earlier y *"
 Scenarios = Callable[[Draw], tuple[Scenario, ...]]
 
 
@@ -72,10 +73,10 @@ LAYER = tuple(
         ("interface", 2, "constructor, parameters, state dictionary", layer.interface, (*KINDS, "m.weight", "m.bias", "forward*")),
         ("output", 4, "the output over the last axis: biased variance, eps, affine", layer.output, ("y",)),
         ("shapes", 4, "normalized_shape: int, list, tuple, torch.Size; several axes", layer.shapes, ("y", "shape of m.*")),
-        ("modes", 2, "the same in training and evaluation, nothing remembered", layer.modes, ("y", "state_dict keys")),
+        ("modes", 2, "the same in training and evaluation, nothing remembered", layer.modes, ("y", "state_dict keys", EARLIER)),
         ("options", 2, "elementwise_affine, arguments by position", layer.options, ("y", *KINDS, *GRADIENTS)),
         ("errors", 3, "ValueError for a trailing shape that differs", layer.errors, ()),
-        ("gradients", 4, "gradients, whatever is frozen", layer.gradients, GRADIENTS),
+        ("gradients", 4, "gradients, whatever is frozen", layer.gradients, (*GRADIENTS, "grad_out *")),
         ("numerics", 2, "float32, strided input, x left alone", layer.numerics, ("y", "shape of m.*", *GRADIENTS, "x *")),
     )
 )  # fmt: skip
@@ -133,10 +134,10 @@ RMS = tuple(
     Check(f"rms-{promise}", rms.TARGET, points, title, scenarios, keys)
     for promise, points, title, scenarios, keys in (
         ("interface", 2, "constructor, weight, state dictionary", rms.interface, (*KINDS, "m.weight", "forward*")),
-        ("output", 2, "the output: mean square, eps, weight", rms.output, ("y",)),
+        ("output", 2, "the output: mean square, eps, weight", rms.output, ("y", EARLIER)),
         ("shapes", 1, "normalized_shape: int, list, tuple, torch.Size", rms.shapes, ("y", "shape of m.weight")),
-        ("eps", 2, "eps=None, and eps as it is given", rms.default_eps, ("y",)),
-        ("gradients", 2, "gradients, whatever is frozen", rms.gradients, GRADIENTS),
+        ("eps", 2, "eps=None, and eps as it is given", rms.default_eps, ("y", "m.weight.grad")),
+        ("gradients", 2, "gradients, whatever is frozen", rms.gradients, (*GRADIENTS, "grad_out *")),
         ("numerics", 2, "the dtype of x comes out, strided input, x left alone", rms.numerics, ("y", *GRADIENTS, "x *")),
     )
 )  # fmt: skip

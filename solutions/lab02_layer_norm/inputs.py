@@ -57,6 +57,11 @@ def step(draw: Draw, shape: Shape, x_requires_grad: bool = True, **more: object)
     return Forward(rows(draw, shape, **more), upstream(draw, shape, **same), x_requires_grad=x_requires_grad)
 
 
+def outlier(draw: Draw, size: int) -> Recipe:
+    """Two rows of that many numbers, one of which lies so far out that it comes out at about the root of `size`."""
+    return Recipe((2, size), values=(*draw.numbers(-1, 1, 2 * size)[:-1], 900.0))
+
+
 def constant(*shape: int, value: float = 2.5) -> Recipe:
     """Equal numbers: without eps there is no answer."""
     size = 1

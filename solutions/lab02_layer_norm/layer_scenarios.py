@@ -12,6 +12,8 @@ from autograder.trace.scenario import (
     Build,
     Forward,
     Freeze,
+    Load,
+    Recipe,
     Reload,
     Scenario,
     Sizes,
@@ -27,6 +29,7 @@ from solutions.lab02_layer_norm.inputs import (
     build,
     call,
     constant,
+    outlier,
     rows,
     saved,
     step,
@@ -76,7 +79,18 @@ def output(draw: Draw) -> tuple[Scenario, ...]:
         ),
         Scenario("without gradients", (build(TARGET, 3, eps=eps), Forward(rows(draw, (2, 3)), grad_enabled=False))),
         Scenario("weights changed in between", (build(TARGET, 3), *_twice(draw))),  # nothing is worked out for good
+        Scenario("six axes", (build(TARGET, 3), affine(draw, 3), call(draw, (2, 1, 2, 1, 2, 3)))),
+        Scenario(
+            "a weight of 0, biases that add up to 0",
+            (build(TARGET, 3), Load(ODD, fill=True), Freeze(("bias",)), call(draw, (2, 3))),
+        ),
+        Scenario("weights of 0", (build(TARGET, 3), Load({**ODD, "weight": ZEROS}, fill=True), call(draw, (2, 3)))),
+        Scenario("an outlier", (build(TARGET, 27), Forward(outlier(draw, 27)))),
     )
+
+
+ZEROS = Recipe((3,), values=(0.0, 0.0, 0.0))
+ODD = {"weight": Recipe((3,), values=(0.0, 1.5, -2.0)), "bias": Recipe((3,), values=(1.0, -3.0, 2.0))}
 
 
 def _twice(draw: Draw) -> tuple[Step, ...]:
@@ -118,6 +132,15 @@ def modes(draw: Draw) -> tuple[Scenario, ...]:
         Scenario("one sample, evaluation", (build(TARGET, 3), EVAL, call(draw, (1, 3)))),
         Scenario("one sample, training", (build(TARGET, 3), TRAIN, call(draw, (1, 3)))),
         Scenario("evaluation without gradients", (build(TARGET, 3), EVAL, Forward(rows(draw, (2, 3)), None, False))),
+        Scenario("two calls in evaluation", (build(TARGET, 3), EVAL, call(draw, (2, 3)), call(draw, (2, 3)))),
+        Scenario(  # nothing is worked out once, and nothing handed out twice
+            "two calls without gradients, weights changed in between",
+            (build(TARGET, 3), EVAL, *_without_gradients(draw), affine(draw, 3), *_without_gradients(draw)),
+        ),
+        Scenario(
+            "one rank and then another",
+            (build(TARGET, 3), call(draw, (2, 3)), call(draw, (2, 4, 3)), call(draw, (3, 3))),
+        ),
         Scenario("evaluation after training", (build(TARGET, 3), call(draw, (4, 3)), EVAL, call(draw, (2, 3)))),
         Scenario(
             "training after evaluation",
@@ -134,6 +157,10 @@ def modes(draw: Draw) -> tuple[Scenario, ...]:
     )
 
 
+def _without_gradients(draw: Draw) -> tuple[Step, ...]:
+    return tuple(Forward(rows(draw, (2, 3)), grad_enabled=False) for _ in range(2))
+
+
 def options(draw: Draw) -> tuple[Scenario, ...]:
     """elementwise_affine, and arguments by position."""
     return (
@@ -145,15 +172,17 @@ def options(draw: Draw) -> tuple[Scenario, ...]:
         Scenario("arguments by position", (Build(TARGET, (3, 0.5, False), {}, "float64"), step(draw, (2, 3)), State())),
         Scenario("eps by position", (Build(TARGET, (3, 0.5), {}, "float64"), call(draw, (2, 3)), State())),
         Scenario("both by keyword", (build(TARGET, 3, elementwise_affine=False, eps=0.5), call(draw, (2, 3)), State())),
+        Scenario("eps=0, small numbers", (build(TARGET, 3, eps=0.0), Forward(rows(draw, (2, 3), loc=0.0, scale=1e-3)))),
     )
 
 
 def errors(draw: Draw) -> tuple[Scenario, ...]:
     """ValueError for a trailing shape that differs, and none for one that only looks unusual."""
 
-    def tried(given: object, shape: Shape, *before: Step, **kwargs: object) -> Scenario:
+    def tried(given: object, shape: Shape, *before: Step, gradients: bool = True, **kwargs: object) -> Scenario:
         words = "".join(f", {key}={value}" for key, value in kwargs.items()) + (", evaluation" if before else "")
-        forward = Forward(draw.tensor(*shape, loc=1.0))
+        forward = Forward(draw.tensor(*shape, loc=1.0), grad_enabled=gradients)
+        words += "" if gradients else ", without gradients"
         return Scenario(f"LayerNorm({given}) on {shape}{words}", (build(TARGET, given, **kwargs), *before, forward))
 
     return (
@@ -182,6 +211,9 @@ def errors(draw: Draw) -> tuple[Scenario, ...]:
         tried((2, 3), (4, 1, 3), **BARE),
         tried((2, 3), (4, 3, 2), EVAL, **BARE),
         tried((2, 3), (3,), **BARE),
+        tried(3, ()),
+        tried(3, (2, 1), gradients=False),
+        tried((2, 3), (4, 3, 2), EVAL, gradients=False),
         # What is fine must stay fine.
         tried(3, (3,)),
         tried((2, 3), (2, 3)),
@@ -211,6 +243,7 @@ def gradients(draw: Draw) -> tuple[Scenario, ...]:
             Scenario(f"{who} frozen", (*start, Freeze(names), step(draw, (2, 3), x_requires_grad=x)))
             for who, names, x in frozen
         ),
+        Scenario("x frozen, evaluation", (*start, EVAL, step(draw, (2, 3), x_requires_grad=False))),
         Scenario("two steps", (*start, step(draw, (2, 3)), step(draw, (4, 3)))),
         Scenario("elementwise_affine=False", (build(TARGET, 3, eps=eps, **BARE), step(draw, (2, 3)))),
         Scenario("tokens", (*start, step(draw, (2, 4, 3)))),
@@ -224,6 +257,13 @@ def gradients(draw: Draw) -> tuple[Scenario, ...]:
                 Forward(rows(draw, (4, 3)), grad_enabled=False),
                 Backward(upstream(draw, (2, 3))),
             ),
+        ),
+        Scenario(
+            "another call of the same shape between them",
+            (*start, Forward(rows(draw, (2, 3)), later=True), call(draw, (2, 3)), Backward(upstream(draw, (2, 3)))),
+        ),
+        Scenario(
+            "a large gradient arrives", (*start, Forward(rows(draw, (2, 3)), draw.tensor(2, 3, loc=50.0, scale=300.0)))
         ),
         Scenario("a constant row", (*start, Forward(constant(2, 3), upstream(draw, (2, 3))))),
         # The root of a variance of 0 has no slope; only eps keeps the gradient finite.
@@ -270,6 +310,13 @@ def numerics(draw: Draw) -> tuple[Scenario, ...]:
             ),
         ),
         Scenario("x without gradients", own(3, Forward(rows(draw, (2, 3), **single), grad_enabled=False))),
+        Scenario(
+            "x without gradients, two axes",
+            own((2, 3), affine(draw, 2, 3), Forward(rows(draw, (3, 2, 3), **single), grad_enabled=False)),
+        ),
+        Scenario(
+            "x without gradients, no weight", own(3, Forward(rows(draw, (2, 3), **single), grad_enabled=False), **BARE)
+        ),
     )
 
 
@@ -279,5 +326,8 @@ def large_mean(draw: Draw) -> tuple[Scenario, ...]:
     return (
         Scenario("16 features", (build(TARGET, 16, None), step(draw, (4, 16), **far))),
         Scenario("two axes", (build(TARGET, (4, 4), None), step(draw, (3, 4, 4), **far))),
+        Scenario(
+            "without gradients", (build(TARGET, 16, None), Forward(rows(draw, (4, 16), **far), grad_enabled=False))
+        ),
         Scenario("tokens, without weight and bias", (build(TARGET, 12, None, **BARE), step(draw, (2, 3, 12), **far))),
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from autograder.checks.check import Draw
-from autograder.trace.scenario import Build, Forward, Freeze, Recipe, Reload, Scenario, Sizes, State, Step, Twin
-from solutions.lab02_layer_norm.inputs import EVAL, affine, build, call, constant, rows, saved, step, upstream
+from autograder.trace.scenario import Build, Forward, Freeze, Load, Recipe, Reload, Scenario, Sizes, State, Step, Twin
+from solutions.lab02_layer_norm.inputs import EVAL, affine, build, call, constant, outlier, rows, saved, step, upstream
 
 TARGET = "RMSNorm"
 BARE = {"elementwise_affine": False}
@@ -25,6 +25,10 @@ def interface(draw: Draw) -> tuple[Scenario, ...]:
             ("parameters", "state_dict keys", "kind of *", "shape of *"),
         ),
         Scenario("a state dictionary of torch.nn", (build(TARGET, 3), saved(draw, 3, bias=False), State())),
+        Scenario(  # it means what it means to torch.nn, also where it is small
+            "a small weight is loaded",
+            (build(TARGET, 3), Load({"weight": Recipe((3,), values=(0.0, 0.2, -0.1))}), State()),
+        ),
         Scenario("kinds and shapes after a call", (build(TARGET, 3), call(draw, (2, 3)), Reload(), State())),
         Scenario("in an nn.Sequential with a hook", (build(TARGET, 3, child=True), call(draw, (2, 3)))),
     )
@@ -52,10 +56,24 @@ def output(draw: Draw) -> tuple[Scenario, ...]:
         Scenario("arguments by position", (Build(TARGET, (3, 0.5, False), {}, "float64"), call(draw, (2, 3)))),
         Scenario("evaluation", (build(TARGET, 3, eps=eps), weight, EVAL, call(draw, (2, 3)))),
         Scenario("evaluation after training", (build(TARGET, 3), call(draw, (4, 3)), EVAL, call(draw, (1, 3)))),
+        Scenario("a single row (D,)", (build(TARGET, 4, eps=eps), call(draw, (4,)))),
+        Scenario(
+            "one rank and then another",
+            (build(TARGET, 3), call(draw, (2, 3)), call(draw, (2, 4, 3)), call(draw, (3, 3))),
+        ),
+        Scenario("an outlier", (build(TARGET, 27), Forward(outlier(draw, 27)))),
+        Scenario(
+            "two calls without gradients, weights changed in between",
+            (build(TARGET, 3), EVAL, *_without_gradients(draw), weight, *_without_gradients(draw)),
+        ),
         Scenario(
             "beside another layer", (build(TARGET, 3, eps=eps), weight, Twin(rows(draw, (4, 3))), call(draw, (2, 3)))
         ),
     )
+
+
+def _without_gradients(draw: Draw) -> tuple[Step, ...]:
+    return tuple(Forward(rows(draw, (2, 3)), grad_enabled=False) for _ in range(2))
 
 
 def shapes(draw: Draw) -> tuple[Scenario, ...]:
@@ -95,7 +113,15 @@ def default_eps(draw: Draw) -> tuple[Scenario, ...]:
         asked("eps=None, float64", small("float64"), eps=None),
         asked("eps=None, float32", small("float32"), dtype="float32", eps=None),
         asked("one layer, float32 and then float64", small("float32"), small("float64"), small("float32")),
+        # Seen in the gradient of weight, whose dtype is weight's own: what dtype comes out is another check's business here, too.
+        Scenario(
+            "x in float32, weight in float64",
+            (build(TARGET, 3), step(draw, (2, 3), loc=2e-4, scale=4e-4, **SINGLE)),
+            ("m.weight.grad",),
+            own_dtype=True,
+        ),
         asked("eps=0, float64", small("float64"), eps=0.0),
+        asked("eps=1, an int", small("float64", 2.0), eps=1),
         asked("eps=0, float32", small("float32"), dtype="float32", eps=0.0),
         asked("eps=1e-6, float64", small("float64", 1e-3), eps=1e-6),
         asked("eps=1e-6, float32", small("float32", 1e-3), dtype="float32", eps=1e-6),
@@ -119,6 +145,10 @@ def gradients(draw: Draw) -> tuple[Scenario, ...]:
         Scenario("a row of zeros", (*start, Forward(constant(2, 3, value=0.0), upstream(draw, (2, 3))))),
         Scenario("small numbers", (build(TARGET, 3, eps=1e-4), step(draw, (2, 3), scale=0.02, loc=0.01))),
         Scenario("evaluation", (*start, EVAL, step(draw, (2, 3)))),
+        Scenario(
+            "a large gradient arrives", (*start, Forward(rows(draw, (2, 3)), draw.tensor(2, 3, loc=50.0, scale=300.0)))
+        ),
+        Scenario("two steps with x frozen", (*start, *(step(draw, (2, 3), x_requires_grad=False) for _ in range(2)))),
     )
 
 
@@ -134,6 +164,12 @@ def numerics(draw: Draw) -> tuple[Scenario, ...]:
             "x in float32, weight in float64", (build(TARGET, 3), weight, call(draw, (2, 3), **SINGLE)), ("y",), True
         ),
         Scenario("x in float64, weight in float32", (build(TARGET, 3, "float32"), call(draw, (2, 3))), ("y",), True),
+        Scenario(
+            "x in float32, weight in float64, without gradients",
+            (build(TARGET, 3), Forward(rows(draw, (2, 3), **SINGLE), grad_enabled=False)),
+            ("y",),
+            True,
+        ),
         *(
             Scenario(f"{layout} input", (build(TARGET, 3), weight, step(draw, (2, 4, 3), layout=layout)))
             for layout in ("transposed", "strided", "channels_last")
@@ -156,5 +192,13 @@ def numerics(draw: Draw) -> tuple[Scenario, ...]:
         ),
         Scenario(
             "x without gradients", (build(TARGET, 3, None), Forward(rows(draw, (2, 3), **SINGLE), grad_enabled=False))
+        ),
+        Scenario(
+            "x without gradients, two axes",
+            (build(TARGET, (2, 3), None), Forward(rows(draw, (3, 2, 3), **SINGLE), grad_enabled=False)),
+        ),
+        Scenario(
+            "x without gradients, no weight",
+            (build(TARGET, 3, None, **BARE), Forward(rows(draw, (2, 3), **SINGLE), grad_enabled=False)),
         ),
     )

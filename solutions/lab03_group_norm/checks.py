@@ -20,6 +20,7 @@ from solutions.lab03_group_norm.plain import PLAIN
 TENSORS = tuple(f"{what}m.{name}" for what in ("", "kind of ", "shape of ") for name in ("weight", "bias"))
 STATE = ("parameters", "state_dict keys", *TENSORS)
 GRADIENTS = ("x.grad", "m.*.grad")
+EARLIER = "the earlier y *"
 # Where a contract leaves the kind of an error open, the reference raises a plain Exception (see references).
 REFUSED = ("ValueError", "Exception")
 
@@ -79,16 +80,16 @@ def _backward(promise: str, points: float, title: str, scenarios: Scenarios, *ke
 
 LAYERS = (
     _group("interface", 3, "constructor, parameters and state dictionary", group.interface, *STATE, "forward*"),
-    _group("output", 5, "the output for (N, C, L): groups, formula, weight and bias", group.output, "y"),
+    _group("output", 5, "the output for (N, C, L): groups, formula, weight and bias", group.output, "y", EARLIER),
     _group("shapes", 4, "input (N, C, *) of any rank", group.shapes, "y"),
     _group("options", 2, "eps and affine", group.options, "y", "x.grad", *STATE),
     _group("errors", 2, "C that G does not divide, a wrong C, one axis", group.errors),
-    _group("gradients", 4, "gradients, whatever is frozen", group.gradients, *GRADIENTS),
+    _group("gradients", 4, "gradients, whatever is frozen", group.gradients, *GRADIENTS, "grad_out *"),
     _group("numerics", 3, "float32, strided input, a large mean, x left alone", group.numerics, "y", *GRADIENTS, "x *"),
     _instance("interface", 2, "constructor, parameters, nothing tracked", instance.interface, "y", *STATE, "forward*"),
-    _instance("output", 3, "the output, the same in both modes", instance.output, "y"),
+    _instance("output", 3, "the output, the same in both modes", instance.output, "y", EARLIER),
     _instance("errors", 2, "one pixel, a wrong rank, a wrong C", instance.errors),
-    _instance("gradients", 2, "gradients, whatever is frozen", instance.gradients, *GRADIENTS),
+    _instance("gradients", 2, "gradients, whatever is frozen", instance.gradients, *GRADIENTS, "grad_out *"),
     _instance(
         "numerics", 2, "float32, strided input, a large mean, x left alone", instance.numerics, "y", *GRADIENTS, "x *"
     ),

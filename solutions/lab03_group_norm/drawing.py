@@ -6,6 +6,8 @@ differ inside a group, upstream gradients are random.
 
 from __future__ import annotations
 
+import math
+
 from autograder.checks.check import Draw
 from autograder.trace.scenario import Build, Dtype, Forward, Load, Mode, Recipe, Step
 
@@ -22,6 +24,25 @@ def values(draw: Draw, *shape: int, **more: object) -> Recipe:
 def upstream(draw: Draw, *shape: int, **more: object) -> Recipe:
     """An upstream gradient that is neither constant nor orthogonal to anything."""
     return draw.tensor(*shape, loc=0.4, scale=1.5, **more)  # type: ignore[arg-type]
+
+
+def outlier(draw: Draw, *shape: int) -> Recipe:
+    """An input whose last number lies so far out that it comes out at about the root of its group's size."""
+    size = math.prod(shape)
+    return Recipe(shape, values=(*draw.numbers(-1, 1, size)[:-1], 900.0))
+
+
+def odd_affine(
+    *, weight: tuple[float, ...] = (0.0, 1.5, -2.0, 0.0), bias: tuple[float, ...] = (1.0, -3.0, 2.0, 0.0)
+) -> Load:
+    """Weights that cannot be divided by, biases that add up to 0."""
+    given = {"weight": Recipe((len(weight),), values=weight), "bias": Recipe((len(bias),), values=bias)}
+    return Load(given, fill=True)
+
+
+def without_gradients(draw: Draw, *shape: int, **more: object) -> Forward:
+    """A call of which nobody wants a gradient."""
+    return Forward(values(draw, *shape, **more), grad_enabled=False)
 
 
 def constant(*shape: int) -> Recipe:
@@ -55,9 +76,13 @@ def instance_norm(channels: int, dtype: Dtype | None = "float64", child: bool = 
     return Build("InstanceNorm2d", (channels,), kwargs, dtype, child)  # type: ignore[arg-type]
 
 
-def refused(build: Build, x: Recipe, *before: Step) -> tuple[Step, ...]:
+def refused(build: Build, x: Recipe, *before: Step, grad_enabled: bool = True) -> tuple[Step, ...]:
     """A layer that is built when it is first called, on an input that may be refused: either of the two may refuse."""
-    return (Build(build.target, build.args, build.kwargs, build.dtype, at_first_call=not before), *before, Forward(x))
+    return (
+        Build(build.target, build.args, build.kwargs, build.dtype, at_first_call=not before),
+        *before,
+        Forward(x, grad_enabled=grad_enabled),
+    )
 
 
 def affine(draw: Draw, channels: int) -> Load:

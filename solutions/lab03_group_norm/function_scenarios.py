@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograder.checks.check import Draw
-from autograder.trace.scenario import Argument, Call, Scenario
+from autograder.trace.scenario import Argument, Call, Recipe, Scenario
 from solutions.lab03_group_norm.drawing import constant, upstream, values
 
 
@@ -167,8 +167,25 @@ def backward_numerics(draw: Draw) -> tuple[Scenario, ...]:
         backward(draw, target, (2, 4, 2, 3), 2, 0.2, layout="channels_last"),
         backward(draw, target, (2, 4, 3), 2, 0.2, layout="transposed"),
         backward(draw, target, (2, 4, 3), 2, 0.2, layout="strided", dtype="float32"),
+        backward(draw, target, (2, 4, 3), 2, 0.0, scale=0.01),
         call("a constant x", target, *flat),
         backward(draw, target, (2, 3), 3, 0.5),  # one value per group
+        backward(draw, target, (1, 4, 3), 2, 0.2, loc=1.0),
+        backward(draw, target, (4, 4), 2, 0.2, layout="transposed"),
+        backward(draw, target, (2, 4, 3), 2, 1e-14, loc=0.0, scale=1e-6),
+        call(
+            "weights of 0",
+            target,
+            upstream(draw, 2, 4, 2),
+            values(draw, 2, 4, 2),
+            2,
+            Recipe((4,), values=(0.0, 1.5, -2.0, 0.0)),
+            0.2,
+        ),
+        Scenario(
+            "two calls of one shape",
+            tuple(step for _ in range(2) for step in backward(draw, target, (2, 4, 2), 2, 0.3).steps),
+        ),
     )
 
 

@@ -7,7 +7,7 @@ C hide mistakes, so most scenarios have something between, and never as many gro
 from __future__ import annotations
 
 from autograder.checks.check import Draw
-from autograder.trace.scenario import Build, Forward, Freeze, Reload, Scenario, State, Twin
+from autograder.trace.scenario import Backward, Build, Forward, Freeze, Reload, Scenario, State, Twin
 from solutions.lab03_group_norm.drawing import (
     EVAL,
     TRAIN,
@@ -16,10 +16,13 @@ from solutions.lab03_group_norm.drawing import (
     constant,
     forward,
     group_norm,
+    odd_affine,
+    outlier,
     refused,
     torch_state,
     upstream,
     values,
+    without_gradients,
 )
 
 KEPT = ("parameters", "state_dict keys")  # all that is asked of a layer with affine=False
@@ -49,6 +52,9 @@ def output(draw: Draw) -> tuple[Scenario, ...]:
     return (
         Scenario("one call", (group_norm(2, 4), forward(draw, 2, 4, 3))),
         Scenario("a fresh layer in evaluation mode", (group_norm(2, 4), EVAL, forward(draw, 2, 4, 3))),
+        Scenario(
+            "two calls in evaluation mode", (group_norm(2, 4), EVAL, forward(draw, 2, 4, 3), forward(draw, 2, 4, 3))
+        ),
         Scenario("two values per group", (group_norm(2, 2), forward(draw, 3, 2, 2))),  # n / (n - 1) is 2 here
         Scenario("three groups of two channels", (group_norm(3, 6), forward(draw, 2, 6, 2))),
         Scenario("two groups of three channels", (group_norm(2, 6), forward(draw, 3, 6, 2))),
@@ -94,6 +100,21 @@ def output(draw: Draw) -> tuple[Scenario, ...]:
             (group_norm(2, 4, eps=eps), affine(draw, 4), Twin(values(draw, 2, 4, 3)), forward(draw, 2, 4, 3)),
         ),
         Scenario("everything at once", (group_norm(2, 6, eps=eps), affine(draw, 6), forward(draw, 4, 6, 3))),
+        Scenario(
+            "weights of 0, biases that add up to 0", (group_norm(2, 4), odd_affine(), EVAL, forward(draw, 2, 4, 3))
+        ),
+        Scenario("all weights 0", (group_norm(2, 4), odd_affine(weight=(0.0,) * 4), forward(draw, 2, 4, 3))),
+        Scenario("an outlier", (group_norm(1, 4), Forward(outlier(draw, 1, 4, 8)))),
+        Scenario(  # nothing is worked out once, and nothing handed out twice
+            "calls without gradients, weights changed in between",
+            (
+                group_norm(2, 4),
+                EVAL,
+                *(without_gradients(draw, 2, 4, 3) for _ in range(2)),
+                affine(draw, 4),
+                *(without_gradients(draw, 2, 4, 3) for _ in range(2)),
+            ),
+        ),
     )
 
 
@@ -152,6 +173,7 @@ def options(draw: Draw) -> tuple[Scenario, ...]:
         Scenario(
             "eps and affine by keyword", (group_norm(2, 4, eps=0.4, affine=True), both_ways(draw, 2, 4, 3), State())
         ),
+        Scenario("eps=0, small numbers", (group_norm(2, 4, eps=0.0), forward(draw, 2, 4, 3, scale=1e-3, loc=0.0))),
         Scenario("a tiny eps", (group_norm(2, 4, eps=1e-12), forward(draw, 2, 4, 3, scale=1e-3, loc=0.0))),
     )
 
@@ -159,8 +181,9 @@ def options(draw: Draw) -> tuple[Scenario, ...]:
 def errors(draw: Draw) -> tuple[Scenario, ...]:
     """An error where one is due, and none where a number only looks too small."""
 
-    def asks(name: str, groups: int, channels: int, *shape: int, **kwargs: object) -> Scenario:
-        return Scenario(name, refused(group_norm(groups, channels, **kwargs), draw.tensor(*shape, loc=1.0)))
+    def asks(name: str, groups: int, channels: int, *shape: int, gradients: bool = True, **kwargs: object) -> Scenario:
+        given = group_norm(groups, channels, **kwargs)
+        return Scenario(name, refused(given, draw.tensor(*shape, loc=1.0), grad_enabled=gradients))
 
     return (
         # Space of a size for which a reshape into the groups runs without complaint.
@@ -174,6 +197,8 @@ def errors(draw: Draw) -> tuple[Scenario, ...]:
         asks("6 channels where 4 are needed, (N, C)", 2, 4, 3, 6),
         asks("(N, L, C) in place of (N, C, L)", 2, 4, 3, 6, 4),
         asks("x of one axis", 1, 4, 4),
+        asks("2 channels where 4 are needed, without gradients", 2, 4, 3, 2, 2, gradients=False),
+        asks("6 channels in 4 groups, without gradients", 4, 6, 2, 6, 4, gradients=False),
         asks("6 channels in 6 groups", 6, 6, 1, 6, 2),
         asks("6 channels in 1 group, one sample", 1, 6, 1, 6),
         asks("one value per group", 4, 4, 2, 4),
@@ -217,6 +242,20 @@ def gradients(draw: Draw) -> tuple[Scenario, ...]:
             (group_norm(2, 4), affine(draw, 4), Forward(constant(2, 4, 2), upstream(draw, 2, 4, 2))),
         ),
         Scenario("small numbers", (group_norm(2, 4), affine(draw, 4), both_ways(draw, 2, 4, 3, scale=0.02, loc=0.0))),
+        Scenario("x frozen, evaluation mode", (*start, EVAL, both_ways(draw, 2, 4, 3, x_requires_grad=False))),
+        Scenario(
+            "another call between forward and backward",
+            (
+                *start,
+                Forward(values(draw, 2, 4, 3), later=True),
+                forward(draw, 2, 4, 3),
+                Backward(upstream(draw, 2, 4, 3)),
+            ),
+        ),
+        Scenario(
+            "a large gradient arrives",
+            (*start, Forward(values(draw, 2, 4, 2), draw.tensor(2, 4, 2, loc=50.0, scale=300.0))),
+        ),
     )
 
 
@@ -255,5 +294,15 @@ def numerics(draw: Draw) -> tuple[Scenario, ...]:
                 both_ways(draw, 3, 4, 2),
             ),
         ),
-        Scenario("x without gradients", (group_norm(2, 4), Forward(values(draw, 2, 4, 3), grad_enabled=False))),
+        Scenario("x without gradients", (group_norm(2, 4), without_gradients(draw, 2, 4, 3))),
+        Scenario(
+            "x without gradients, images", (group_norm(2, 4), affine(draw, 4), without_gradients(draw, 2, 4, 2, 3))
+        ),
+        Scenario(
+            "x without gradients, no weight, (N, C)", (group_norm(2, 4, affine=False), without_gradients(draw, 3, 4))
+        ),
+        Scenario(
+            "a mean of 100 standard deviations, without gradients",
+            (group_norm(2, 6, None), without_gradients(draw, 4, 6, 5, loc=100.0, scale=1.0, **single)),
+        ),
     )

@@ -7,7 +7,7 @@ only, one pixel, no statistics that are kept.
 from __future__ import annotations
 
 from autograder.checks.check import Draw
-from autograder.trace.scenario import Build, Forward, Freeze, Recipe, Reload, Scenario, State, Step
+from autograder.trace.scenario import Backward, Build, Forward, Freeze, Recipe, Reload, Scenario, State, Step
 from solutions.lab03_group_norm.drawing import (
     EVAL,
     affine,
@@ -15,10 +15,13 @@ from solutions.lab03_group_norm.drawing import (
     constant,
     forward,
     instance_norm,
+    odd_affine,
+    outlier,
     refused,
     torch_state,
     upstream,
     values,
+    without_gradients,
 )
 
 KEPT = ("parameters", "state_dict keys")  # all that is asked of a layer without affine
@@ -66,6 +69,8 @@ def output(draw: Draw) -> tuple[Scenario, ...]:
         Scenario("weight and bias", (instance_norm(3, **WITH), affine(draw, 3), forward(draw, 2, 3, 2, 2))),
         Scenario("a constant image", (instance_norm(2, **WITH), affine(draw, 2), Forward(constant(2, 2, 2, 2)))),
         Scenario("evaluation mode", (instance_norm(2), EVAL, forward(draw, 2, 2, 2, 2))),
+        Scenario("one image in evaluation mode", (instance_norm(2), EVAL, forward(draw, 1, 2, 2, 3))),
+        Scenario("eps=0, small numbers", (instance_norm(2, eps=0.0), forward(draw, 2, 2, 2, 2, scale=1e-3, loc=0.0))),
         Scenario(
             "evaluation after training on other numbers",
             (instance_norm(2, eps=eps), forward(draw, 3, 2, 2, 2, loc=5.0), EVAL, forward(draw, 2, 2, 2, 3)),
@@ -82,15 +87,32 @@ def output(draw: Draw) -> tuple[Scenario, ...]:
             ),
         ),
         Scenario("everything at once", (instance_norm(4, eps=eps, **WITH), affine(draw, 4), forward(draw, 3, 4, 2, 5))),
+        Scenario(
+            "weights of 0, biases that add up to 0",
+            (instance_norm(4, **WITH), odd_affine(), EVAL, forward(draw, 2, 4, 2, 2)),
+        ),
+        Scenario("an outlier", (instance_norm(1), Forward(outlier(draw, 1, 1, 5, 6)))),
+        Scenario(
+            "calls without gradients, weights changed in between",
+            (
+                instance_norm(2, **WITH),
+                EVAL,
+                *(without_gradients(draw, 2, 2, 2, 2) for _ in range(2)),
+                affine(draw, 2),
+                *(without_gradients(draw, 2, 2, 2, 2) for _ in range(2)),
+            ),
+        ),
     )
 
 
 def errors(draw: Draw) -> tuple[Scenario, ...]:
     """One pixel, a wrong rank, a wrong number of channels; and no error for one image."""
 
-    def asks(name: str, channels: int, *shape: int, before: tuple[Step, ...] = (), **kwargs: object) -> Scenario:
+    def asks(
+        name: str, channels: int, *shape: int, before: tuple[Step, ...] = (), gradients: bool = True, **kwargs: object
+    ) -> Scenario:
         x: Recipe = draw.tensor(*shape, loc=1.0)
-        return Scenario(name, refused(instance_norm(channels, **kwargs), x, *before))
+        return Scenario(name, refused(instance_norm(channels, **kwargs), x, *before, grad_enabled=gradients))
 
     return (
         asks("one pixel", 2, 3, 2, 1, 1),
@@ -107,6 +129,8 @@ def errors(draw: Draw) -> tuple[Scenario, ...]:
         asks("1 channel where 3 are needed, affine=True", 3, 2, 1, 2, 2, **WITH),
         asks("3 channels where 1 is needed, affine=True", 1, 2, 3, 2, 2, **WITH),
         asks("channels last", 3, 2, 4, 2, 3),
+        asks("one pixel, without gradients", 2, 3, 2, 1, 1, before=(EVAL,), gradients=False),
+        asks("1 channel where 3 are needed, without gradients", 3, 2, 1, 2, 2, gradients=False, **WITH),
         asks("one image of two pixels", 2, 1, 2, 2, 1),
         asks("one image of one row", 2, 1, 2, 1, 2),
     )
@@ -140,6 +164,20 @@ def gradients(draw: Draw) -> tuple[Scenario, ...]:
             (instance_norm(2), Forward(constant(2, 2, 2, 2), upstream(draw, 2, 2, 2, 2))),
         ),
         Scenario("small numbers", (instance_norm(2), both_ways(draw, 2, 2, 2, 2, scale=0.02, loc=0.0))),
+        Scenario("x frozen, evaluation mode", (*start, EVAL, both_ways(draw, 2, 2, 2, 2, x_requires_grad=False))),
+        Scenario(
+            "another call between forward and backward",
+            (
+                *start,
+                Forward(values(draw, 2, 2, 2, 2), later=True),
+                forward(draw, 2, 2, 2, 2),
+                Backward(upstream(draw, 2, 2, 2, 2)),
+            ),
+        ),
+        Scenario(
+            "a large gradient arrives",
+            (*start, Forward(values(draw, 2, 2, 2, 2), draw.tensor(2, 2, 2, 2, loc=50.0, scale=300.0))),
+        ),
     )
 
 
@@ -174,5 +212,13 @@ def numerics(draw: Draw) -> tuple[Scenario, ...]:
                 both_ways(draw, 3, 2, 1, 3),
             ),
         ),
-        Scenario("x without gradients", (instance_norm(2), Forward(values(draw, 2, 2, 2, 2), grad_enabled=False))),
+        Scenario("x without gradients", (instance_norm(2), without_gradients(draw, 2, 2, 2, 2))),
+        Scenario(
+            "x without gradients, weight and bias, one image",
+            (instance_norm(2, **WITH), affine(draw, 2), without_gradients(draw, 1, 2, 2, 3)),
+        ),
+        Scenario(
+            "a mean of 100 standard deviations, without gradients",
+            (instance_norm(3, None), without_gradients(draw, 2, 3, 4, 4, loc=100.0, scale=1.0, **single)),
+        ),
     )

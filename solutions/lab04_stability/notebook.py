@@ -58,9 +58,9 @@
 #   the layer arrives in.
 # - **Leave no trace.** After the call the layer is as it was: the mode of every module inside, all parameters and buffers
 #   (also `running_mean`, `running_var` and `num_batches_tracked`), its hooks, and of each parameter the `.grad` and
-#   `requires_grad`. The tensors among the arguments are unchanged too, their `.grad` and `requires_grad` included. Only
-#   `train_on_batches` may change a model, and its task says what. How you do this is up to you: work on a copy, or put
-#   everything back.
+#   `requires_grad`. The tensors among the arguments are unchanged too, their `.grad` and `requires_grad` included, and so are the
+#   lists and dictionaries: nothing is added to them or taken out. Only `train_on_batches` may change a model, and its task
+#   says what. How you do this is up to you: work on a copy, or put everything back.
 # - **Exceptions of the layer pass through**, as they are. Only `stability_table` catches one kind.
 # - **Nothing is drawn at random.** Which companions, which batches: all of it is an argument.
 # - **float64 and float32** both work, also for tensors that are not contiguous. A tensor that is returned has the dtype of the

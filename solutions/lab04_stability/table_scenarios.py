@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from autograder.checks.check import Draw
 from autograder.trace.network import Network
-from autograder.trace.scenario import Argument, Call, Dtype, Recipe, Scenario
+from autograder.trace.scenario import Argument, Call, Dtype, Listed, Recipe, Scenario
 from solutions.lab04_stability.measuring_scenarios import call
 
 CLASSES = 4
@@ -50,6 +50,14 @@ def table(draw: Draw) -> tuple[Scenario, ...]:
         call("gradients of three layers", target, _layers(draw, 3), x0, _sizes(draw, 3, 3, 3, 4), grad),
         call("arguments by keyword", target, **words),
         call(
+            "companions in a list",
+            target,
+            two,
+            draw.tensor(2),
+            Listed(_sizes(draw, 3, 2, 3, 5)),
+            draw.tensor(2, loc=1.0),
+        ),
+        call(
             "float32",
             target,
             _in_float32(_layers(draw, 3)),
@@ -88,7 +96,7 @@ def table_manners(draw: Draw) -> tuple[Scenario, ...]:
     asked = (
         call("in training mode", target, _layers(draw, 3), x0, _sizes(draw, 2, 3, 3, 1, 2)),
         call("in evaluation mode", target, _layers(draw, 3, training=False), x0, _sizes(draw, 2, 3, 3, 1, 2)),
-        call("gradients", target, _layers(draw, 3, training=False), x0, _sizes(draw, 2, 3, 3, 1, 2), grad),
+        call("gradients", target, _layers(draw, 3, training=False), x0, Listed(_sizes(draw, 2, 3, 3, 1, 2)), grad),
     )
     return (
         Scenario(
@@ -154,6 +162,7 @@ def training(draw: Draw) -> tuple[Scenario, ...]:
         call("arguments by keyword", target, **words),
         # A gradient of earlier belongs to no batch; a row may stand in a batch twice.
         call("gradients that are there already", target, with_gradients, *_data(draw, 6), _batches(draw, 6, 3, 3), 0.3),
+        call("batches in a list", target, _model(draw, "batch_norm"), *_data(draw, 8), Listed(_batches(draw, 8, 4, 5)), 0.3),
         call("a row twice in a batch", target, _model(draw, "layer_norm"), *_data(draw, 5), (twice,), 0.3),
         call("float32", target, _model(draw, "batch_norm").in_dtype("float32"), low, low_classes, _batches(draw, 8, 5, 4), 0.3),
     )  # fmt: skip
@@ -176,7 +185,7 @@ def training_manners(draw: Draw) -> tuple[Scenario, ...]:
         )
         for kind, training, scenario in asked
     )
-    frozen = (_half_frozen(draw, changes=True), *_data(draw, 6), _batches(draw, 6, 4), 0.2)
+    frozen = (_half_frozen(draw, changes=True), *_data(draw, 6), Listed(_batches(draw, 6, 4)), 0.2)
     return (*named, replace(call("a part that is frozen in evaluation mode", target, *frozen), only=only))
 
 

@@ -10,7 +10,7 @@ import random
 
 from autograder.checks.check import Draw
 from autograder.trace.network import Layer, Maker
-from autograder.trace.scenario import Argument, Call, Recipe, Scenario, in_dtype
+from autograder.trace.scenario import Argument, Call, Listed, Recipe, Scenario, Sizes, in_dtype
 
 PLAIN: tuple[Layer, ...] = (("linear", 3, 5), ("relu",), ("linear", 5, 4), ("tanh",), ("linear", 4, 3))
 BATCH: tuple[Layer, ...] = (
@@ -88,6 +88,7 @@ def values(draw: Draw) -> tuple[Scenario, ...]:
         call("two linear layers, 3 examples", STATISTICS, few, draw.tensor(3, 2, loc=1.0, scale=2.0)),
         call("three linear layers, 4 examples", STATISTICS, draw.network(*PLAIN), draw.tensor(4, 3, loc=-0.5)),
         call("inputs of shape (2, 3, 3)", STATISTICS, draw.network(*PLAIN), draw.tensor(2, 3, 3, loc=0.7)),
+        call("inputs of shape (3, 3, 3)", STATISTICS, draw.network(*PLAIN), draw.tensor(3, 3, 3, loc=0.7)),
         call("two linear layers in a row", STATISTICS, draw.network(("linear", 3, 2), ("linear", 2, 4)), draw.tensor(5, 3)),
         in_dtype(call("float32", STATISTICS, draw.network(*PLAIN), draw.tensor(6, 3, loc=2.0)), "float32"),
         in_dtype(call("float32, a large mean", STATISTICS, draw.network(("linear", 3, 4)), draw.tensor(7, 3, loc=1e3)), "float32"),
@@ -122,14 +123,19 @@ def statistics_manners(draw: Draw) -> tuple[Scenario, ...]:
 
 
 def _training(
-    draw: Draw, name: str, layers: tuple[Layer, ...], *sizes: int, training: bool = True, gradients: bool = False
+    draw: Draw,
+    name: str,
+    layers: tuple[Layer, ...],
+    *sizes: int,
+    training: bool = True,
+    gradients: bool = False,
+    batches: type[tuple[Argument, ...]] = tuple,
 ) -> Scenario:
     network = draw.network(*layers, training=training, changes=True, gradients=gradients)
     x, classes = _data(draw, 9)
     probe = draw.tensor(5, 3, loc=-0.3, scale=1.2)
-    return call(
-        name, "track_training", network, x, classes, places(draw, *sizes, below=9), draw.number(0.1, 0.3), probe
-    )
+    order = batches(places(draw, *sizes, below=9))
+    return call(name, "track_training", network, x, classes, order, draw.number(0.1, 0.3), probe)
 
 
 def histories(draw: Draw) -> tuple[Scenario, ...]:
@@ -141,6 +147,7 @@ def histories(draw: Draw) -> tuple[Scenario, ...]:
         _training(draw, "batch norm, two updates", BATCH, 6, 5),
         _training(draw, "batch norm, given in evaluation mode", BATCH, 5, 6, training=False),
         _training(draw, "no update at all", BLOCKS),
+        _training(draw, "batches in a list", LAYER, 4, 6, batches=Listed),
         in_dtype(_training(draw, "float32", LAYER, 5, 4), "float32"),
     )
 
@@ -160,8 +167,9 @@ def trained_running(draw: Draw) -> tuple[Scenario, ...]:
     """What the running statistics and the modes are after the updates."""
     return (
         _training(draw, "batch norm, one update", BATCH, 5),
-        _training(draw, "batch norm, three updates", BATCH, 5, 6, 4),
+        _training(draw, "batch norm, three updates, batches in a list", BATCH, 5, 6, 4, batches=Listed),
         _training(draw, "batch norm, given in evaluation mode", BATCH, 6, 5, training=False),
+        _training(draw, "a part that is frozen in evaluation mode", MIXED, 5, 6),
     )
 
 
@@ -176,9 +184,13 @@ def _history(draw: Draw, times: int, *widths: int) -> tuple[Argument, ...]:
 
 def steps(draw: Draw) -> tuple[Scenario, ...]:
     """From one update to the next."""
-    return tuple(
-        call(f"{times} times, layers of {widths} units", "drift", _history(draw, times, *widths))
-        for times, widths in ((2, (3,)), (3, (4, 2)), (5, (2, 3, 4)), (2, (1, 5)))
+    asked = ((2, (3,)), (3, (4, 2)), (5, (2, 3, 4)), (2, (1, 5)))
+    return (
+        *(
+            call(f"{times} times, layers of {widths} units", "drift", _history(draw, times, *widths))
+            for times, widths in asked
+        ),
+        call("a list of pairs", "drift", Listed(_history(draw, 3, 2, 3))),
     )
 
 
@@ -204,6 +216,10 @@ def makers(draw: Draw) -> tuple[Scenario, ...]:
     return (
         _comparison(draw, "two kinds, two seeds", {"plain": two, "layer": normed}, (0, 1), 4, 3),
         _comparison(draw, "three seeds", {"batch": three}, (7, 2, 5), 5, 6),
+        _comparison(draw, "a list of seeds", {"plain": two}, Sizes("list", (4, 1)), 4, 5),
+        _comparison(
+            draw, "a range of seeds, batches in a list", {"layer": normed}, Sizes("range", (2, 5)), 4, 3, batches=Listed
+        ),
     )
 
 
@@ -221,15 +237,21 @@ def mismatches(draw: Draw) -> tuple[Scenario, ...]:
         _comparison(draw, "another number of units", {"plain": two, "wider": wider}, (0, 1), 4),
         _comparison(draw, "the same units in another order", {"a": swapped, "b": crossed}, (0, 1), 4),
         _comparison(draw, "the third kind does not match", {"a": two, "b": normed, "c": wider}, (0, 1), 4),
+        _comparison(draw, "the second of three kinds does not match", {"a": two, "b": wider, "c": normed}, (0, 1), 4),
         _comparison(draw, "another number of outputs", {"plain": two, "more": (*two[:2], ("linear", 4, 5))}, (0, 1), 4),
         _comparison(draw, "one seed", {"plain": two, "layer": normed}, (3,), 4),
     )
 
 
 def _comparison(
-    draw: Draw, name: str, kinds: dict[str, tuple[Layer, ...]], seeds: tuple[int, ...], *sizes: int
+    draw: Draw,
+    name: str,
+    kinds: dict[str, tuple[Layer, ...]],
+    seeds: tuple[int, ...] | Sizes,
+    *sizes: int,
+    batches: type[tuple[Argument, ...]] = tuple,
 ) -> Scenario:
     given: dict[str, Argument] = {kind: Maker(draw.network(*layers)) for kind, layers in kinds.items()}
     x, classes = _data(draw, 8)
-    batches = places(draw, *sizes, below=8)
-    return call(name, "compare", given, seeds, x, classes, batches, draw.number(0.1, 0.3), draw.tensor(5, 3, scale=1.2))
+    order = batches(places(draw, *sizes, below=8))
+    return call(name, "compare", given, seeds, x, classes, order, draw.number(0.1, 0.3), draw.tensor(5, 3, scale=1.2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autograder.checks.check import Draw
 from autograder.trace.network import Layer
-from autograder.trace.scenario import Argument, Recipe, Scenario, in_dtype
+from autograder.trace.scenario import Argument, Listed, Recipe, Scenario, in_dtype
 from solutions.lab05_normalization_effects.measuring_scenarios import (
     BATCH,
     BLOCKS,
@@ -62,9 +62,15 @@ def gap_manners(draw: Draw) -> tuple[Scenario, ...]:
 
 
 def _precise(
-    draw: Draw, name: str, layers: tuple[Layer, ...], *sizes: int, training: bool = True, by_word: bool = False
+    draw: Draw,
+    name: str,
+    layers: tuple[Layer, ...],
+    *sizes: int,
+    training: bool = True,
+    by_word: bool = False,
+    kind: type[tuple[Argument, ...]] = tuple,
 ) -> Scenario:
-    batches = tuple(
+    batches = kind(
         draw.tensor(n, 2, 3, 3, loc=draw.number(-1, 2))
         if layers is IMAGES
         else draw.tensor(n, 3, loc=draw.number(-1, 2))
@@ -84,6 +90,7 @@ def averages(draw: Draw) -> tuple[Scenario, ...]:
         _precise(draw, "three batch norms, three batches", STACKED, 5, 3, 4),
         _precise(draw, "given in evaluation mode", STACKED, 4, 3, training=False),
         _precise(draw, "images, two batches", IMAGES, 2, 3),
+        _precise(draw, "batches in a list", BATCH, 5, 3, kind=Listed),
         _precise(draw, "a norm in a block", BLOCKS, 4, 3),
         in_dtype(_precise(draw, "float32", BATCH, 6, 4), "float32"),
     )
@@ -94,7 +101,7 @@ def precise_manners(draw: Draw) -> tuple[Scenario, ...]:
     return (
         _precise(draw, "batch norm, training mode", BATCH, 4, 3),
         _precise(draw, "batch norm, evaluation mode", STACKED, 3, 5, 4, training=False),
-        _precise(draw, "layer norm only", LAYER, 4, 3),
+        _precise(draw, "layer norm only", LAYER, 4, 3, kind=Listed),
         _precise(draw, "arguments by keyword", BLOCKS, 4, 5, by_word=True),
         _precise(draw, "a part that is frozen in evaluation mode", MIXED, 4, 3),
         _precise(draw, "parameters that want no gradient", WITHOUT_GRADIENT, 3, 5),

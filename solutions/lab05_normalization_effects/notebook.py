@@ -60,7 +60,7 @@
 #
 # Adding a step and subtracting it again is not exact. A copy (`copy.deepcopy`) is the simplest way to leave no trace; putting back
 # what you saved is another. Tensors that you are given stay as they were, in every task: their numbers, `.grad` and
-# `requires_grad`.
+# `requires_grad`. So do the lists and dictionaries that you are given: nothing is added to them or taken out.
 
 # %% [markdown]
 # ## Set-up

@@ -27,6 +27,7 @@ STATE = ("parameters", "state_dict keys", *KINDS, "m.weight", "m.bias", "forward
 RUNNING = ("m.running_mean*", "m.running_std*", "kind of m.running_mean", "kind of m.running_std")
 GRADIENTS = ("x.grad", "m.*.grad")
 KEPT = ("m.weight_?", "x is unchanged")
+EARLIER = "the earlier y *"
 EVALUATED = ("y", "m.weight.grad", *RUNNING)
 LENGTH = ("y", "m.running_mean", "m.running_std", "shape of m.running_mean", "shape of m.running_std", *GRADIENTS)
 NUMERICS = ("y", *KINDS, *GRADIENTS, "x *")
@@ -89,10 +90,22 @@ RENORM = (
             ("training", 4, "training mode: x_hat corrected by r and d, then weight and bias", renorm.training, ("y",)),
             ("clipping", 3, "r and d within their limits", renorm.clipping, ("y", "m.running_mean")),
             ("running", 4, "running mean and standard deviation: momentum, no graph", renorm.remembering, RUNNING),
-            ("evaluation", 4, "evaluation mode: running values, left untouched", renorm.evaluation, EVALUATED),
+            (
+                "evaluation",
+                4,
+                "evaluation mode: running values, left untouched",
+                renorm.evaluation,
+                (*EVALUATED, EARLIER),
+            ),
             ("ncl", 3, "input (N, C, L)", renorm.with_length, LENGTH),
             ("errors", 2, "ValueError for a wrong rank, a wrong C, one value per channel", renorm.errors, ()),
-            ("gradients", 4, "gradients in both modes; r and d are constants", renorm.gradients, GRADIENTS),
+            (
+                "gradients",
+                4,
+                "gradients in both modes; r and d are constants",
+                renorm.gradients,
+                (*GRADIENTS, "grad_out *"),
+            ),
             ("numerics", 2, "float32, strided input, large numbers, x left alone", renorm.numerics, NUMERICS),
         )
     ),
@@ -131,9 +144,15 @@ WEIGHT = tuple(
             (*weight.KINDS, "m.weight_?", "m.bias"),
         ),
         ("start", 1, "a fresh layer is the plain linear layer of weight_v", weight.start, ("weight_g *", "weight_v *")),
-        ("forward", 4, "rows of length g along v; g and v are only read", weight.forward, ("y", *KEPT)),
+        ("forward", 4, "rows of length g along v; g and v are only read", weight.forward, ("y", *KEPT, EARLIER)),
         ("shapes", 2, "any axes before the last", weight.shapes, ("y",)),
-        ("gradients", 4, "gradients of x, g, v and the bias, whatever is frozen", weight.gradients, GRADIENTS),
+        (
+            "gradients",
+            4,
+            "gradients of x, g, v and the bias, whatever is frozen",
+            weight.gradients,
+            (*GRADIENTS, "grad_out *"),
+        ),
         (
             "numerics",
             2,

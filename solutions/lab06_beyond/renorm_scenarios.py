@@ -13,6 +13,7 @@ from autograder.trace.scenario import (
     Forward,
     Freeze,
     Load,
+    Put,
     Recipe,
     Reload,
     Scenario,
@@ -82,6 +83,10 @@ def training(draw: Draw) -> tuple[Scenario, ...]:
             "r_max = 1, d_max = 0, a large eps",
             (renorm(2, eps=eps, r_max=1.0, d_max=0.0), running(draw, 2), affine(draw, 2), Forward(x_of(draw, SMALL))),
         ),
+        Scenario(
+            "eps=0, small numbers",
+            (renorm(2, eps=0.0, r_max=1.0, d_max=0.0), Forward(batch(draw, 4, (1e-3, -2e-3), (1e-3, 3e-3)))),
+        ),
         # r undoes sigma, so that eps hides in the unclipped output; a small r_max shows it.
         Scenario("a large eps", (renorm(2, eps=eps, r_max=1.05, d_max=60.0), running(draw, 2), Forward(_near(draw, 3, 2)))),
         Scenario("small numbers", (renorm(2, d_max=60.0), Forward(x_of(draw, SMALL, scale=0.01, loc=0.02)))),
@@ -146,6 +151,18 @@ def clipping(draw: Draw) -> tuple[Scenario, ...]:
         one("r_max = 1: only d is corrected", (2.0, 1.0), (0.5, -1.0), r_max=1.0),
         one("d_max = 0: only r is corrected", (1.4, 1.0), (0.6, -1.0), d_max=0.0),
         one("all cases at once", (8.0, 0.3), (0.08, -0.6), (0.9, 9.0), (0.7, -9.0), (0.8, 0.7), n=5),
+        Scenario(  # a training loop moves the limits
+            "limits that are moved between two calls",
+            (
+                renorm(2),
+                running(draw, 2),
+                Forward(batch(draw, 4, (3.0, -3.0), (2.0, 5.0))),
+                Put("r_max", 1.2),
+                Put("d_max", 0.4),
+                running(draw, 2),
+                Forward(batch(draw, 4, (3.0, -3.0), (2.0, 5.0))),
+            ),
+        ),
         Scenario(  # the order of the arguments: eps, momentum, r_max, d_max
             "arguments by position",
             (
@@ -281,6 +298,32 @@ def evaluation(draw: Draw) -> tuple[Scenario, ...]:
                 ),
             ),
         ),
+        Scenario(  # nor handed out twice
+            "calls without gradients, all changed in between",
+            (
+                renorm(2),
+                EVAL,
+                *(
+                    step
+                    for _ in range(2)
+                    for step in (
+                        affine(draw, 2),
+                        running(draw, 2),
+                        *(Forward(x_of(draw, SMALL), grad_enabled=False) for _ in range(2)),
+                    )
+                ),
+            ),
+        ),
+        Scenario(
+            "weights of 0, biases that add up to 0",
+            (
+                renorm(3),
+                running(draw, 3),
+                Load({"weight": numbers(0.0, 1.5, -2.0), "bias": numbers(1.0, -3.0, 2.0)}, fill=True),
+                EVAL,
+                Forward(x_of(draw, (4, 3))),
+            ),
+        ),
         Scenario(
             "beside another layer",
             (*given(), affine(draw, 2), EVAL, Twin(x_of(draw, (4, 2))), Forward(x_of(draw, SMALL)), State()),
@@ -336,8 +379,8 @@ def with_length(draw: Draw) -> tuple[Scenario, ...]:
 def errors(draw: Draw) -> tuple[Scenario, ...]:
     """ValueError where the text wants one, and none where a number of samples only looks too small."""
 
-    def tried(name: str, shape: tuple[int, ...], c: int = 3, *before: Step) -> Scenario:
-        return Scenario(name, (renorm(c), *before, Forward(draw.tensor(*shape, loc=1.0))))
+    def tried(name: str, shape: tuple[int, ...], c: int = 3, *before: Step, gradients: bool = True) -> Scenario:
+        return Scenario(name, (renorm(c), *before, Forward(draw.tensor(*shape, loc=1.0), grad_enabled=gradients)))
 
     ranks = ((3,), (2, 3, 2, 2), (2, 3, 2, 2, 2))
     return (
@@ -354,6 +397,7 @@ def errors(draw: Draw) -> tuple[Scenario, ...]:
         tried("(N, L, C) in place of (N, C, L)", (2, 5, 3)),
         *(tried(f"x of shape {shape}", shape) for shape in ranks),
         *(tried(f"x of shape {shape}, evaluation", shape, 3, EVAL) for shape in ranks),
+        tried("one channel, evaluation, without gradients", (3, 1), 3, EVAL, gradients=False),
         tried("one value per channel, evaluation", (1, 2), 2, EVAL),  # is fine
         tried("one sample, several places", (1, 2, 3), 2),  # is fine
     )
@@ -402,6 +446,23 @@ def gradients(draw: Draw) -> tuple[Scenario, ...]:
                 Forward(x_of(draw, (4, 2)), grad_enabled=False),
                 Backward(grad_of(draw, SMALL)),
             ),
+        ),
+        Scenario(
+            "an evaluation of the same shape between them",
+            (
+                *given(),
+                Forward(x_of(draw, SMALL), later=True),
+                EVAL,
+                Forward(x_of(draw, SMALL)),
+                Backward(grad_of(draw, SMALL)),
+            ),
+        ),
+        *(
+            Scenario(
+                f"a large gradient arrives{said}",
+                (*given(), *mode, Forward(x_of(draw, SMALL), draw.tensor(*SMALL, loc=50.0, scale=300.0))),
+            )
+            for said, mode in (("", ()), (", evaluation", (EVAL,)))
         ),
         Scenario("a constant input", (renorm(2), affine(draw, 2), Forward(flat, grad_of(draw, SMALL)))),
         Scenario("more samples", (*given(3), step(5, 3))),
@@ -454,6 +515,13 @@ def numerics(draw: Draw) -> tuple[Scenario, ...]:
         ),
         Scenario("x without gradients", (renorm(2, **WIDE), Forward(x_of(draw, SMALL), grad_enabled=False))),
         Scenario("x without gradients, evaluation", (renorm(2), EVAL, Forward(x_of(draw, SMALL), grad_enabled=False))),
+        *(
+            Scenario(
+                f"x without gradients, (N, C, L){said}",
+                (renorm(2, **WIDE), *mode, Forward(x_of(draw, (2, 2, 3)), grad_enabled=False)),
+            )
+            for said, mode in (("", ()), (", evaluation", (EVAL,)))
+        ),
         Scenario("large numbers", (renorm(2, None, r_max=1.0), step(3, 2, scale=3000.0, loc=0.0, **single))),
     )
 
@@ -469,4 +537,11 @@ def large_mean(draw: Draw) -> tuple[Scenario, ...]:
         Scenario("a mean of 200 standard deviations", (renorm(6, None, **held), step(8, 6))),
         Scenario("a mean of 200 standard deviations, (N, C, L)", (renorm(5, None, **held), step(2, 5, 4))),
         Scenario("r_max = 1.1", (renorm(6, None, r_max=1.1, d_max=2.0), step(8, 6))),
+        Scenario(
+            "without gradients",
+            (
+                renorm(6, None, **held),
+                Forward(x_of(draw, (8, 6), loc=200.0, scale=1.0, dtype="float32"), grad_enabled=False),
+            ),
+        ),
     )

@@ -89,7 +89,8 @@ def forward(draw: Draw) -> tuple[Scenario, ...]:
         Scenario("one input", (*given(1, 3), _call(draw, 4, 1), State())),
         Scenario("one output", (*given(3, 1), _call(draw, 4, 3), State())),
         Scenario("one sample", (*given(3, 2), _call(draw, 1, 3), State())),
-        Scenario("a short v", (*given(3, 2, 0.002), _call(draw, 4, 3), State())),  # shows any eps
+        Scenario("a short v", (*given(3, 2, 0.002), _call(draw, 4, 3), State())),
+        Scenario("a very short v", (*given(3, 2, 2e-6), _call(draw, 4, 3), State())),  # shows any eps
         Scenario("a long v", (*given(3, 2, 300.0), _call(draw, 4, 3), State())),
         Scenario("evaluation mode", (*given(3, 2), EVAL, _call(draw, 4, 3), State())),
         Scenario("without gradients", (*given(3, 2), _call(draw, 4, 3, grad_enabled=False), State())),
@@ -104,6 +105,18 @@ def forward(draw: Draw) -> tuple[Scenario, ...]:
         Scenario(
             "weights changed in between, evaluation",
             (linear(3, 2), EVAL, weights(draw, 3, 2), _call(draw, 4, 3), weights(draw, 3, 2), _call(draw, 4, 3)),
+        ),
+        Scenario(  # nor handed out twice
+            "calls without gradients, weights changed in between",
+            (
+                linear(3, 2),
+                EVAL,
+                *(
+                    step
+                    for _ in range(2)
+                    for step in (weights(draw, 3, 2), *(_call(draw, 4, 3, grad_enabled=False) for _ in range(2)))
+                ),
+            ),
         ),
         Scenario("beside another layer", (*given(3, 2), Twin(draw.tensor(2, 3)), _call(draw, 4, 3), State())),
         Scenario("g of 0", (*given(3, 2), _zero_g(2), _call(draw, 4, 3), State())),
@@ -173,6 +186,15 @@ def gradients(draw: Draw) -> tuple[Scenario, ...]:
                 Backward(grad_of(draw, (4, 2))),
             ),
         ),
+        Scenario(
+            "another call of the same shape between them",
+            (*given(), Forward(draw.tensor(4, 3), later=True), _call(draw, 4, 3), Backward(grad_of(draw, (4, 2)))),
+        ),
+        Scenario(
+            "a large gradient arrives",
+            (*given(), Forward(draw.tensor(4, 3, loc=0.5), draw.tensor(4, 2, loc=50.0, scale=300.0))),
+        ),
+        Scenario("x frozen, evaluation mode", (*given(), EVAL, step(4, 3, x_requires_grad=False))),
     )
 
 

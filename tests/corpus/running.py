@@ -92,5 +92,5 @@ def graded(text: str, seed: int, exercises: tuple[str, ...] = (), name: str = FI
 
 
 def asked(exercises: tuple[str, ...], name: str) -> list[Check]:
-    """The checks of the contract that belong to the exercises."""
-    return [check for check in lab(name).checks if check.contract and check.exercise in exercises]
+    """The checks of the exercises, also those that ask for more than the contract does, as the notebook says."""
+    return [check for check in lab(name).checks if check.exercise in exercises]

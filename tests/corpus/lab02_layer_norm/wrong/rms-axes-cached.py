@@ -1,0 +1,28 @@
+# wrong: RMSNorm: positive axes of the first call kept for inputs of another rank
+import torch
+from torch import nn
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
+        super().__init__()
+        if isinstance(normalized_shape, int):
+            normalized_shape = (normalized_shape,)
+        self.normalized_shape = tuple(int(s) for s in normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        if elementwise_affine:
+            self.weight = nn.Parameter(torch.ones(self.normalized_shape))
+        else:
+            self.register_parameter("weight", None)
+
+    def forward(self, x):
+        if not hasattr(self, "_axes"):
+            self._axes = tuple(range(x.dim() - len(self.normalized_shape), x.dim()))
+        axes = tuple(a for a in self._axes if a < x.dim())
+        eps = torch.finfo(x.dtype).eps if self.eps is None else self.eps
+        ms = (x * x).mean(dim=axes, keepdim=True)
+        y = x / torch.sqrt(ms + eps)
+        if self.weight is not None:
+            y = y * self.weight
+        return y.to(x.dtype)

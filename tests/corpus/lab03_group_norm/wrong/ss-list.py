@@ -1,0 +1,11 @@
+# wrong: statistics_shape: ss-list
+def statistics_shape(kind, n, l, c, num_groups=None):
+    if kind == "batch":
+        return (c,)
+    if kind == "layer":
+        return (n,)
+    if kind == "token":
+        return [n, l]
+    if kind == "group":
+        return (n, num_groups)
+    raise ValueError(f"unknown kind {kind!r}")

@@ -1,0 +1,180 @@
+import torch
+from torch import nn
+
+
+def preactivation_statistics(model, x):
+    modes = [m.training for m in model.modules()]
+    kept = {name: b.clone() for name, b in model.named_buffers()}
+    found, handles = [], []
+
+    def hook(layer, inputs, output):
+        h = output.reshape(-1, output.shape[-1])
+        mean = h.mean(dim=0)
+        std = h.std(dim=0, correction=0)
+        found.append((mean, std))
+
+    for layer in model.modules():
+        if isinstance(layer, nn.Linear):
+            handles.append(layer.register_forward_hook(hook))
+    with torch.no_grad():
+        model(x)
+    for handle in handles:
+        handle.remove()
+    for name, b in model.named_buffers():
+        b.copy_(kept[name])
+    return found
+
+
+import copy
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+def statistics(model, x):
+    found = []
+
+    def hook(layer, inputs, output):
+        h = output.reshape(-1, output.shape[-1])
+        found.append((h.mean(0), h.std(0, correction=0)))
+
+    for layer in model.modules():
+        if isinstance(layer, nn.Linear):
+            layer.register_forward_hook(hook)
+    with torch.no_grad():
+        model(x)
+    return found
+
+
+def track_training(model, x, classes, batches, lr, probe):
+    modes = [(m, m.training) for m in model.modules()]
+    model.train()
+    times = [statistics(copy.deepcopy(model), probe)]
+    for batch in batches:
+        loss = F.cross_entropy(model(x[batch]), classes[batch])
+        gradients = torch.autograd.grad(loss, list(model.parameters()))
+        with torch.no_grad():
+            for p, g in zip(model.parameters(), gradients):
+                p -= lr * g
+        times.append(statistics(copy.deepcopy(model), probe))
+    for m, training in modes:
+        m.training = training
+    history = []
+    for layer in zip(*times):
+        means, stds = zip(*layer)
+        history.append((torch.stack(means), torch.stack(stds)))
+    return history
+
+
+import torch
+
+
+def drift(history, lag=1):
+    times = len(history[0][0])
+    if lag < 1 or lag >= times:
+        raise ValueError(f"{times} times hold no two that are {lag} updates apart")
+    moved, widened = [], []
+    for mean, std in history:
+        step = (mean[lag:] - mean[:-lag]) / std[:-lag]
+        ratio = torch.log(std[lag:] / std[:-lag])
+        moved.append(step.abs().mean(dim=1))
+        widened.append(ratio.abs().mean(dim=1))
+    return torch.stack(moved, dim=1), torch.stack(widened, dim=1)
+
+
+import copy
+
+import torch
+from torch.nn import functional as F
+
+
+def train_eval_gap(model, x, classes):
+    copied = copy.deepcopy(model)
+    with torch.no_grad():
+        copied.eval()
+        evaluated = copied(x)
+        copied.train()
+        trained = copied(x)
+        batch = F.cross_entropy(trained, classes)
+        running = F.cross_entropy(evaluated, classes)
+        different = trained.argmax(dim=1) != evaluated.argmax(dim=1)
+        changed = different.double().mean()
+    return {"batch": batch.item(), "running": running.item(), "changed": changed.item()}
+
+
+import torch
+from torch import nn
+
+
+def reestimate(model, batches):
+    if len(batches) == 0:
+        raise ValueError("no batches")
+    norms = [m for m in model.modules() if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d))]
+    modes = [(m, m.training) for m in model.modules()]
+    momenta = [norm.momentum for norm in norms]
+    for norm in norms:
+        norm.running_mean.zero_()
+        norm.running_var.fill_(1)
+        norm.num_batches_tracked.zero_()
+        norm.momentum = None
+    model.train()
+    with torch.no_grad():
+        for batch in batches:
+            model(batch)
+    for norm, momentum in zip(norms, momenta):
+        norm.momentum = momentum
+    for m, training in modes:
+        m.training = training
+
+
+import copy
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+def gradient_change(model, x, classes, layer, lr):
+    model = copy.deepcopy(model)
+    model.train()
+    linear = [m for m in model.modules() if isinstance(m, nn.Linear)][layer]
+    below = []
+    for p in model.parameters():
+        if p is linear.weight:
+            break
+        below.append(p)
+    loss = F.cross_entropy(model(x), classes)
+    *grads, old = torch.autograd.grad(loss, [*below, linear.weight])
+    with torch.no_grad():
+        for p, g in zip(below, grads):
+            p -= lr * g
+    loss = F.cross_entropy(model(x), classes)
+    new = torch.autograd.grad(loss, linear.weight)[0]
+    norm = old.norm()
+    change = (old - new).norm()
+    cosine = (old * new).sum() / (old.norm() * new.norm())
+    return {"norm": norm.item(), "change": change.item(), "cosine": cosine.item()}
+
+
+import torch
+from torch import nn
+
+
+def compare(makers, seeds, x, classes, batches, lr, probe):
+    if len(seeds) < 2:
+        raise ValueError("one seed has no error bar")
+    widths = []
+    for make in makers.values():
+        widths.append([m.out_features for m in make(seeds[0]).modules() if isinstance(m, nn.Linear)])
+    if any(w != widths[0] for w in widths):
+        raise ValueError(f"no matched points: {widths}")
+    table = {}
+    for name, make in makers.items():
+        runs = []
+        for seed in seeds:
+            history = track_training(make(seed), x, classes, batches, lr, probe)
+            runs.append(drift(history)[0].mean(dim=0))
+        runs = torch.stack(runs)
+        table[name] = (runs.mean(dim=0), runs.std(dim=0))
+    return table

@@ -1,0 +1,19 @@
+# wrong: train_eval_gap: lets the training pass move the statistics first
+import copy
+
+import torch
+from torch.nn import functional as F
+
+
+def train_eval_gap(model, x, classes):
+    copied = copy.deepcopy(model)
+    with torch.no_grad():
+        copied.train()
+        trained = copied(x)
+        copied.eval()
+        evaluated = copied(x)
+        batch = F.cross_entropy(trained, classes)
+        running = F.cross_entropy(evaluated, classes)
+        different = trained.argmax(dim=1) != evaluated.argmax(dim=1)
+        changed = different.double().mean()
+    return {"batch": batch.item(), "running": running.item(), "changed": changed.item()}
