@@ -213,6 +213,15 @@ def running(draw: Draw, target: str, shapes: Shapes) -> tuple[Scenario, ...]:
                 State(),
             ),
         ),
+        Scenario(
+            "everything frozen",
+            (
+                _build(target, 2, momentum=momentum),
+                Freeze(("weight", "bias")),
+                Forward(_x(draw, small), x_requires_grad=False),
+                State(),
+            ),
+        ),
         Scenario("momentum 0", (_build(target, 2, momentum=0.0), *calls(2, 3, 2))),
         Scenario("momentum 1", (_build(target, 2, momentum=1.0), *calls(2, 3, 2))),
         Scenario(
@@ -507,6 +516,7 @@ def errors(draw: Draw, target: str, shapes: Shapes) -> tuple[Scenario, ...]:
         refused("wrong channels, nothing kept", shapes.of(3, 2), 3, affine=False, **untracked),
         refused("wrong channels, affine=False, evaluation", shapes.of(3, 1), 3, EVAL, affine=False),
         refused("wrong channels, nothing kept, evaluation", shapes.of(3, 1), 3, EVAL, affine=False, **untracked),
+        refused("a single number without axes", (), 3),
         *(refused(f"x of shape {shape}", shape, 3) for shape in wrong_ranks),
         *(refused(f"x of shape {shape}, evaluation", shape, 3, EVAL) for shape in wrong_ranks),
         refused(f"x of shape {wrong_ranks[-1]}, not tracked, evaluation", wrong_ranks[-1], 3, EVAL, **untracked),

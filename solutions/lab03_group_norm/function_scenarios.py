@@ -36,7 +36,17 @@ def statistics_shapes(draw: Draw) -> tuple[Scenario, ...]:
         call(f'"{kind}", with a number of groups that does not matter', "statistics_shape", kind, 2, 3, 8, 4)
         for kind, _ in kinds
     ]
-    return (*by_kind, *grouped, *named, *beside)
+    undivided = [
+        call(f'"{kind}", with a number of groups that does not divide C', "statistics_shape", kind, 2, 3, 8, 5)
+        for kind, _ in kinds
+    ]
+    # Sizes of 1, and equal ones: each keeps its axis.
+    small = [
+        call(f'"{kind}", (N, L, C) = {size}', "statistics_shape", kind, *size, *more)
+        for size in ((1, 1, 4), (4, 4, 4), (3, 1, 1))
+        for kind, more in (("token", ()), ("layer", ()), ("batch", ()), ("group", (size[2],)))
+    ]
+    return (*by_kind, *grouped, *named, *beside, *undivided, *small)
 
 
 def unknown_kinds(draw: Draw) -> tuple[Scenario, ...]:
@@ -47,7 +57,10 @@ def unknown_kinds(draw: Draw) -> tuple[Scenario, ...]:
     del draw  # words, not numbers
     return tuple(
         call(f'kind "{kind}"', "statistics_shape", kind, 2, 3, 4, *groups)
-        for kind, groups in (("instance", ()), ("instance", (2,)), ("rms", (2,)), ("group", (2,)))
+        for kind, groups in (
+            *((word, ()) for word in ("instance", "tokens", "bogus", "bn", "")),
+            *((word, (2,)) for word in ("instance", "rms", "groups", "group")),
+        )
     )
 
 
@@ -171,6 +184,10 @@ def backward_numerics(draw: Draw) -> tuple[Scenario, ...]:
         call("a constant x", target, *flat),
         backward(draw, target, (2, 3), 3, 0.5),  # one value per group
         backward(draw, target, (1, 4, 3), 2, 0.2, loc=1.0),
+        backward(draw, target, (1, 4), 2, 0.2),
+        backward(draw, target, (3, 1, 2), 1, 0.2),
+        backward(draw, target, (2, 4, 1, 2, 1, 2), 2, 0.2),
+        backward(draw, target, (2, 4, 3), 2, 1e-8, loc=0.0, scale=1e-4),
         backward(draw, target, (4, 4), 2, 0.2, layout="transposed"),
         backward(draw, target, (2, 4, 3), 2, 1e-14, loc=0.0, scale=1e-6),
         call(

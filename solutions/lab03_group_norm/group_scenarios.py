@@ -55,6 +55,7 @@ def output(draw: Draw) -> tuple[Scenario, ...]:
         Scenario(
             "two calls in evaluation mode", (group_norm(2, 4), EVAL, forward(draw, 2, 4, 3), forward(draw, 2, 4, 3))
         ),
+        Scenario("training, then evaluation", (group_norm(2, 4), forward(draw, 2, 4, 3), EVAL, forward(draw, 2, 4, 3))),
         Scenario("two values per group", (group_norm(2, 2), forward(draw, 3, 2, 2))),  # n / (n - 1) is 2 here
         Scenario("three groups of two channels", (group_norm(3, 6), forward(draw, 2, 6, 2))),
         Scenario("two groups of three channels", (group_norm(2, 6), forward(draw, 3, 6, 2))),
@@ -159,6 +160,10 @@ def options(draw: Draw) -> tuple[Scenario, ...]:
         Scenario("affine=False, a call", (group_norm(2, 4, **bare), both_ways(draw, 2, 4, 3)), ("y", "x.grad")),
         Scenario("affine=False, (N, C)", (group_norm(2, 6, **bare), both_ways(draw, 3, 6)), ("y", "x.grad")),
         Scenario(
+            "affine=False, float32", (group_norm(2, 4, None, **bare), forward(draw, 2, 4, 3, dtype="float32")), ("y",)
+        ),
+        Scenario("affine=False, one value per group", (group_norm(3, 3, **bare), forward(draw, 2, 3)), ("y",)),
+        Scenario(
             "affine=False, moved to float64 and back, a fresh copy",
             (group_norm(2, 4, **bare), forward(draw, 2, 4, 2), Reload(), forward(draw, 2, 4, 2)),
             ("y",),
@@ -197,6 +202,8 @@ def errors(draw: Draw) -> tuple[Scenario, ...]:
         asks("6 channels where 4 are needed, (N, C)", 2, 4, 3, 6),
         asks("(N, L, C) in place of (N, C, L)", 2, 4, 3, 6, 4),
         asks("x of one axis", 1, 4, 4),
+        asks("x without axes", 1, 1),
+        asks("8 channels where 4 are needed", 2, 4, 3, 8, 2),
         asks("2 channels where 4 are needed, without gradients", 2, 4, 3, 2, 2, gradients=False),
         asks("6 channels in 4 groups, without gradients", 4, 6, 2, 6, 4, gradients=False),
         asks("6 channels in 6 groups", 6, 6, 1, 6, 2),
@@ -283,6 +290,14 @@ def numerics(draw: Draw) -> tuple[Scenario, ...]:
             "a mean of 100 standard deviations",
             (group_norm(2, 6, None), both_ways(draw, 4, 6, 5, loc=100.0, scale=1.0, **single)),
         ),
+        Scenario(
+            "a mean of 100 standard deviations, images in evaluation mode",
+            (group_norm(2, 6, None), EVAL, both_ways(draw, 3, 6, 2, 3, loc=100.0, scale=1.0, **single)),
+        ),
+        Scenario(
+            "a mean of 100 standard deviations, affine=False",
+            (group_norm(2, 6, None, affine=False), both_ways(draw, 3, 6, 5, loc=100.0, scale=1.0, **single)),
+        ),
         Scenario("large numbers", (group_norm(2, 4, None), both_ways(draw, 2, 4, 3, loc=0.0, scale=3000.0, **single))),
         # A call without gradients before the copy: what a layer keeps for itself may then be copied, too.
         Scenario(
@@ -296,7 +311,8 @@ def numerics(draw: Draw) -> tuple[Scenario, ...]:
         ),
         Scenario("x without gradients", (group_norm(2, 4), without_gradients(draw, 2, 4, 3))),
         Scenario(
-            "x without gradients, images", (group_norm(2, 4), affine(draw, 4), without_gradients(draw, 2, 4, 2, 3))
+            "x without gradients, images",
+            (group_norm(2, 4), affine(draw, 4), EVAL, without_gradients(draw, 2, 4, 2, 3)),
         ),
         Scenario(
             "x without gradients, no weight, (N, C)", (group_norm(2, 4, affine=False), without_gradients(draw, 3, 4))

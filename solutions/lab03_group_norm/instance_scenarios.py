@@ -61,6 +61,7 @@ def output(draw: Draw) -> tuple[Scenario, ...]:
         Scenario("one call", (instance_norm(2), forward(draw, 2, 2, 2, 1))),
         Scenario("one image", (instance_norm(3), forward(draw, 1, 3, 2, 2))),
         Scenario("one channel", (instance_norm(1, **WITH), affine(draw, 1), forward(draw, 2, 1, 2, 3))),
+        Scenario("one channel of one image", (instance_norm(1), forward(draw, 1, 1, 2, 3))),
         Scenario("images of one row", (instance_norm(2), forward(draw, 2, 2, 1, 3))),
         Scenario("images of one column", (instance_norm(2), forward(draw, 2, 2, 3, 1))),
         Scenario("all sizes equal", (instance_norm(3, **WITH), affine(draw, 3), forward(draw, 3, 3, 3, 3))),
@@ -123,6 +124,9 @@ def errors(draw: Draw) -> tuple[Scenario, ...]:
         asks("(N, C), affine=True", 3, 4, 3, **WITH),
         asks("(N, C, D, H, W)", 2, 2, 2, 2, 1, 2),
         asks("one axis", 3, 3),
+        asks("six axes", 2, 2, 2, 1, 1, 2, 2),
+        asks("five axes, the third of size 1", 2, 2, 2, 1, 2, 2),
+        asks("one pixel, many images", 2, 6, 2, 1, 1),
         asks("4 channels where 3 are needed", 3, 2, 4, 2, 2),
         asks("2 channels where 3 are needed, affine=True", 3, 2, 2, 2, 2, **WITH),
         asks("1 channel where 3 are needed", 3, 2, 1, 2, 2),  # with affine it would broadcast
@@ -200,6 +204,10 @@ def numerics(draw: Draw) -> tuple[Scenario, ...]:
             (instance_norm(3, None), both_ways(draw, 2, 3, 4, 4, loc=100.0, scale=1.0, **single)),
         ),
         Scenario(
+            "a mean of 100 standard deviations, weight and bias, evaluation mode",
+            (instance_norm(3, None, **WITH), EVAL, both_ways(draw, 2, 3, 4, 4, loc=100.0, scale=1.0, **single)),
+        ),
+        Scenario(
             "large numbers", (instance_norm(2, None), both_ways(draw, 2, 2, 2, 3, loc=0.0, scale=3000.0, **single))
         ),
         # A call without gradients before the copy: what a layer keeps for itself may then be copied, too.
@@ -216,6 +224,10 @@ def numerics(draw: Draw) -> tuple[Scenario, ...]:
         Scenario(
             "x without gradients, weight and bias, one image",
             (instance_norm(2, **WITH), affine(draw, 2), without_gradients(draw, 1, 2, 2, 3)),
+        ),
+        Scenario(
+            "x without gradients, channels_last, evaluation mode",
+            (instance_norm(3), EVAL, without_gradients(draw, 2, 3, 2, 2, layout="channels_last")),
         ),
         Scenario(
             "a mean of 100 standard deviations, without gradients",

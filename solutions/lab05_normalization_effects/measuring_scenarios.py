@@ -34,6 +34,12 @@ MIXED: tuple[Layer, ...] = (("block", ("linear", 3, 4), ("still", ("batch_norm",
 ODD: tuple[Layer, ...] = (("frozen", ("linear", 3, 4)), ("batch_norm", 4), ("tanh",), ("linear", 4, 3))
 NO_GRADIENT = "parameters that want no gradient"
 HALF_FROZEN = "a part that is frozen in evaluation mode, gradients that are there"
+# Three levels of blocks; equal widths, so that a layer is not known by its shape; momentum 0, which is a number.
+DEEP: tuple[Layer, ...] = (
+    ("block", ("block", ("block", ("linear", 3, 4), ("tanh",)), ("linear", 4, 4)), ("relu",)), ("linear", 4, 4), ("tanh",),
+    ("linear", 4, 3),
+)  # fmt: skip
+STIFF: tuple[Layer, ...] = (("linear", 3, 4), ("batch_norm", 4, 0.0), ("relu",), ("linear", 4, 3))
 NOTHING_BELOW: tuple[Layer, ...] = (("linear", 3, 3),)
 
 
@@ -103,10 +109,15 @@ def points(draw: Draw) -> tuple[Scenario, ...]:
         ("layer norm", LAYER, True),
         ("nested blocks", BLOCKS, False),
         ("a convolution first", IMAGES, True),
+        ("three levels of blocks", DEEP, True),
+        ("a part that is in evaluation mode", MIXED, True),
     )
-    return tuple(
-        call(name, STATISTICS, draw.network(*layers, training=training), _data(draw, 5, layers)[0])
-        for name, layers, training in asked
+    return (
+        *(
+            call(name, STATISTICS, draw.network(*layers, training=training), _data(draw, 5, layers)[0])
+            for name, layers, training in asked
+        ),
+        call("a large batch", STATISTICS, draw.network(*BATCH), _data(draw, 70)[0]),
     )
 
 
@@ -122,6 +133,9 @@ def statistics_manners(draw: Draw) -> tuple[Scenario, ...]:
     )
 
 
+TWICE = tuple(Recipe((len(given),), dtype="int64", values=given) for given in ((4.0,), (2.0, 7.0, 2.0)))
+
+
 def _training(
     draw: Draw,
     name: str,
@@ -130,12 +144,13 @@ def _training(
     training: bool = True,
     gradients: bool = False,
     batches: type[tuple[Argument, ...]] = tuple,
+    order: tuple[Recipe, ...] = (),
 ) -> Scenario:
     network = draw.network(*layers, training=training, changes=True, gradients=gradients)
     x, classes = _data(draw, 9)
     probe = draw.tensor(5, 3, loc=-0.3, scale=1.2)
-    order = batches(places(draw, *sizes, below=9))
-    return call(name, "track_training", network, x, classes, order, draw.number(0.1, 0.3), probe)
+    order = order or places(draw, *sizes, below=9)
+    return call(name, "track_training", network, x, classes, batches(order), draw.number(0.1, 0.3), probe)
 
 
 def histories(draw: Draw) -> tuple[Scenario, ...]:
@@ -148,6 +163,8 @@ def histories(draw: Draw) -> tuple[Scenario, ...]:
         _training(draw, "batch norm, given in evaluation mode", BATCH, 5, 6, training=False),
         _training(draw, "no update at all", BLOCKS),
         _training(draw, "batches in a list", LAYER, 4, 6, batches=Listed),
+        _training(draw, "a part that is given in evaluation mode", MIXED, 5, 6),
+        _training(draw, "momentum 0", STIFF, 5, 4),
         in_dtype(_training(draw, "float32", LAYER, 5, 4), "float32"),
     )
 
@@ -160,6 +177,8 @@ def trained_models(draw: Draw) -> tuple[Scenario, ...]:
         _training(draw, "layer norm, two updates", LAYER, 6, 4),
         _training(draw, "blocks, given in evaluation mode", BLOCKS, 6, 5, training=False),
         _training(draw, "gradients that are there already", LAYER, 4, 5, gradients=True),
+        _training(draw, "a batch of one, a place twice in a batch", LAYER, 1, 3, order=TWICE),
+        _training(draw, "momentum 0", STIFF, 5, 4),
     )
 
 
@@ -170,14 +189,15 @@ def trained_running(draw: Draw) -> tuple[Scenario, ...]:
         _training(draw, "batch norm, three updates, batches in a list", BATCH, 5, 6, 4, batches=Listed),
         _training(draw, "batch norm, given in evaluation mode", BATCH, 6, 5, training=False),
         _training(draw, "a part that is frozen in evaluation mode", MIXED, 5, 6),
+        _training(draw, "momentum 0", STIFF, 5, 4),
     )
 
 
-def _history(draw: Draw, times: int, *widths: int) -> tuple[Argument, ...]:
+def _history(draw: Draw, times: int, *widths: int, scale: float = 1.0) -> tuple[Argument, ...]:
     def pair(width: int) -> tuple[Argument, ...]:
         mean = draw.tensor(times, width, loc=draw.number(-2, 2), scale=1.5)
         # A floor under every standard deviation: log and division stay far from 0.
-        return mean, draw.tensor(times, width, loc=draw.number(2.5, 4), scale=0.5, positive=True)
+        return mean, draw.tensor(times, width, loc=scale * draw.number(2.5, 4), scale=0.5 * scale, positive=True)
 
     return tuple(map(pair, widths))
 
@@ -191,6 +211,7 @@ def steps(draw: Draw) -> tuple[Scenario, ...]:
             for times, widths in asked
         ),
         call("a list of pairs", "drift", Listed(_history(draw, 3, 2, 3))),
+        call("tiny deviations", "drift", _history(draw, 3, 2, scale=1e-6)),
     )
 
 
@@ -205,6 +226,7 @@ def lags(draw: Draw) -> tuple[Scenario, ...]:
         call("a lag as long as the history", "drift", given, 5),
         call("lag 0", "drift", given, 0),
         call("lag -1", "drift", given, -1),
+        call("lag -9", "drift", given, -9),
     )
 
 
@@ -213,10 +235,14 @@ def makers(draw: Draw) -> tuple[Scenario, ...]:
     three = (("linear", 3, 5), ("batch_norm", 5), ("relu",), ("linear", 5, 4), ("tanh",), ("linear", 4, 3))
     two = (("linear", 3, 4), ("relu",), ("linear", 4, 3))
     normed = (("linear", 3, 4), ("layer_norm", 4), ("relu",), ("linear", 4, 3))
+    unbiased = (("linear", 3, 4, False), ("tanh",), ("linear", 4, 3))
     return (
         _comparison(draw, "two kinds, two seeds", {"plain": two, "layer": normed}, (0, 1), 4, 3),
         _comparison(draw, "three seeds", {"batch": three}, (7, 2, 5), 5, 6),
         _comparison(draw, "a list of seeds", {"plain": two}, Sizes("list", (4, 1)), 4, 5),
+        _comparison(draw, "given in evaluation mode", {"Batch": three}, (2, 3), 4, 5, training=False),
+        _comparison(draw, "a layer without a bias", {"plain": two, "none": unbiased}, (0, 4), 4),
+        in_dtype(_comparison(draw, "float32", {"plain": two, "Layer": normed}, (0, 1), 4, 3), "float32"),
         _comparison(
             draw, "a range of seeds, batches in a list", {"layer": normed}, Sizes("range", (2, 5)), 4, 3, batches=Listed
         ),
@@ -234,6 +260,7 @@ def mismatches(draw: Draw) -> tuple[Scenario, ...]:
     return (
         _comparison(draw, "matched, nested on one side", {"plain": two, "layer": normed}, (0, 1), 4),
         _comparison(draw, "another number of linear layers", {"plain": two, "deeper": deeper}, (0, 1), 4),
+        _comparison(draw, "one linear layer more at the end", {"a": two, "b": (*two, ("linear", 3, 3))}, (0, 1), 4),
         _comparison(draw, "another number of units", {"plain": two, "wider": wider}, (0, 1), 4),
         _comparison(draw, "the same units in another order", {"a": swapped, "b": crossed}, (0, 1), 4),
         _comparison(draw, "the third kind does not match", {"a": two, "b": normed, "c": wider}, (0, 1), 4),
@@ -250,8 +277,11 @@ def _comparison(
     seeds: tuple[int, ...] | Sizes,
     *sizes: int,
     batches: type[tuple[Argument, ...]] = tuple,
+    training: bool = True,
 ) -> Scenario:
-    given: dict[str, Argument] = {kind: Maker(draw.network(*layers)) for kind, layers in kinds.items()}
+    given: dict[str, Argument] = {
+        kind: Maker(draw.network(*layers, training=training)) for kind, layers in kinds.items()
+    }
     x, classes = _data(draw, 8)
     order = batches(places(draw, *sizes, below=8))
     return call(name, "compare", given, seeds, x, classes, order, draw.number(0.1, 0.3), draw.tensor(5, 3, scale=1.2))

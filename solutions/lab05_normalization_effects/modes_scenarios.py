@@ -8,6 +8,7 @@ from autograder.trace.scenario import Argument, Listed, Recipe, Scenario, in_dty
 from solutions.lab05_normalization_effects.measuring_scenarios import (
     BATCH,
     BLOCKS,
+    DEEP,
     HALF_FROZEN,
     IMAGES,
     LAYER,
@@ -15,6 +16,7 @@ from solutions.lab05_normalization_effects.measuring_scenarios import (
     NO_GRADIENT,
     ODD,
     PLAIN,
+    STIFF,
     call,
 )
 
@@ -23,11 +25,16 @@ STACKED: tuple[Layer, ...] = (
     ("linear", 3, 4), ("batch_norm", 4, 0.2), ("relu",), ("linear", 4, 5), ("batch_norm", 5), ("tanh",),
     ("linear", 5, 3), ("batch_norm", 3, 0.9),
 )  # fmt: skip
+# Both kinds of batch norm in one model; momentum 0, which is a number.
+BOTH: tuple[Layer, ...] = (
+    ("conv", 2, 4, 2), ("batch_norm_2d", 4, 0.4), ("relu",), ("flatten",), ("linear", 16, 5), ("batch_norm", 5), ("tanh",),
+    ("linear", 5, 3),
+)  # fmt: skip
 WITHOUT_GRADIENT: tuple[Layer, ...] = (("frozen", ("linear", 3, 4), ("batch_norm", 4)), ("tanh",), ("linear", 4, 3))
 
 
 def _data(draw: Draw, n: int, layers: tuple[Layer, ...]) -> tuple[Recipe, Recipe]:
-    x = draw.tensor(n, 2, 3, 3, loc=0.4) if layers is IMAGES else draw.tensor(n, 3, loc=0.4, scale=1.5)
+    x = draw.tensor(n, 2, 3, 3, loc=0.4) if layers in (IMAGES, BOTH) else draw.tensor(n, 3, loc=0.4, scale=1.5)
     return x, draw.indices(n, below=3)
 
 
@@ -43,6 +50,8 @@ def gaps(draw: Draw) -> tuple[Scenario, ...]:
         _gap(draw, "three batch norms", STACKED, 11),
         _gap(draw, "batch norm of images", IMAGES, 6, training=False),
         _gap(draw, "layer norm: no gap", LAYER, 6),
+        _gap(draw, "a part that is in evaluation mode", MIXED, 8),
+        _gap(draw, "many examples", BATCH, 40),
         in_dtype(_gap(draw, "float32", STACKED, 8), "float32"),
     )
 
@@ -58,6 +67,7 @@ def gap_manners(draw: Draw) -> tuple[Scenario, ...]:
         call("arguments by keyword", "train_eval_gap", **words),
         call(HALF_FROZEN, "train_eval_gap", draw.network(*MIXED, gradients=True), *_data(draw, 5, MIXED)),
         _gap(draw, NO_GRADIENT, ODD, 5),
+        _gap(draw, "images", BOTH, 5),
     )
 
 
@@ -72,7 +82,7 @@ def _precise(
 ) -> Scenario:
     batches = kind(
         draw.tensor(n, 2, 3, 3, loc=draw.number(-1, 2))
-        if layers is IMAGES
+        if layers in (IMAGES, BOTH)
         else draw.tensor(n, 3, loc=draw.number(-1, 2))
         for n in sizes
     )
@@ -91,6 +101,8 @@ def averages(draw: Draw) -> tuple[Scenario, ...]:
         _precise(draw, "given in evaluation mode", STACKED, 4, 3, training=False),
         _precise(draw, "images, two batches", IMAGES, 2, 3),
         _precise(draw, "batches in a list", BATCH, 5, 3, kind=Listed),
+        _precise(draw, "both kinds of batch norm", BOTH, 3, 4),
+        _precise(draw, "nine batches", BATCH, 3, 4, 5, 3, 4, 5, 3, 4, 6),
         _precise(draw, "a norm in a block", BLOCKS, 4, 3),
         in_dtype(_precise(draw, "float32", BATCH, 6, 4), "float32"),
     )
@@ -104,6 +116,7 @@ def precise_manners(draw: Draw) -> tuple[Scenario, ...]:
         _precise(draw, "layer norm only", LAYER, 4, 3, kind=Listed),
         _precise(draw, "arguments by keyword", BLOCKS, 4, 5, by_word=True),
         _precise(draw, "a part that is frozen in evaluation mode", MIXED, 4, 3),
+        _precise(draw, "momentum 0", STIFF, 4, 3),
         _precise(draw, "parameters that want no gradient", WITHOUT_GRADIENT, 3, 5),
     )
 
@@ -145,6 +158,10 @@ def changes(draw: Draw) -> tuple[Scenario, ...]:
         _change(draw, "batch norm, the last layer", BATCH, 2),
         _change(draw, "layer norm, the last layer", LAYER, 2),
         _change(draw, "blocks and no bias", BLOCKS, 2, n=5),
+        _change(draw, "layers of equal widths, three levels of blocks", DEEP, 2),
+        _change(draw, "a part that is in evaluation mode", MIXED, 1),
+        _change(draw, "a convolution first", BOTH, 1, n=4),
+        _change(draw, "many examples", BATCH, 1, n=70),
         in_dtype(_change(draw, "float32", LAYER, 1), "float32"),
     )
 

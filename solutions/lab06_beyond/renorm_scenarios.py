@@ -163,6 +163,33 @@ def clipping(draw: Draw) -> tuple[Scenario, ...]:
                 Forward(batch(draw, 4, (3.0, -3.0), (2.0, 5.0))),
             ),
         ),
+        Scenario(
+            "limits that are moved, a narrow batch",
+            (
+                renorm(2),
+                Put("r_max", 1.2),
+                Put("d_max", 0.4),
+                running(draw, 2),
+                Forward(batch(draw, 4, (0.3, -0.3), (0.2, 0.4))),
+            ),
+        ),
+        Scenario(
+            "whole numbers as limits",
+            (renorm(2, r_max=2, d_max=1), running(draw, 2), Forward(batch(draw, 4, (0.3, -9.0), (0.2, 9.0)))),
+        ),
+        Scenario(
+            "wide limits, a batch far away",
+            (renorm(2, r_max=90.0, d_max=50.0), running(draw, 2), Forward(batch(draw, 4, (60.0, -50.0), (2.0, 3.0)))),
+        ),
+        Scenario(  # each layer has limits of its own
+            "beside another layer",
+            (
+                renorm(2, r_max=1.2, d_max=0.4),
+                Twin(x_of(draw, (4, 2))),
+                running(draw, 2),
+                Forward(batch(draw, 4, (3.0, -3.0), (2.0, 5.0))),
+            ),
+        ),
         Scenario(  # the order of the arguments: eps, momentum, r_max, d_max
             "arguments by position",
             (
@@ -198,6 +225,24 @@ def remembering(draw: Draw) -> tuple[Scenario, ...]:
              Forward(x_of(draw, SMALL, loc=20.0, scale=9.0)), State()),
         ),
         Scenario("given running values", (renorm(2, momentum=momentum), running(draw, 2), *calls(3))),
+        Scenario("a very narrow batch", (renorm(2, momentum=1.0), Forward(batch(draw, 4, (0.0, 1.0), (0.02, 0.03))), State())),
+        Scenario(
+            "a channel that is constant",
+            (renorm(2, momentum=momentum), Forward(batch(draw, 4, (1.0, 2.0), (0.0, 1.0))), State()),
+        ),
+        Scenario(
+            "everything frozen",
+            (
+                renorm(2, momentum=momentum),
+                Freeze(("weight", "bias")),
+                Forward(x_of(draw, SMALL), x_requires_grad=False),
+                State(),
+            ),
+        ),
+        Scenario(
+            "weight and bias frozen",
+            (renorm(2, momentum=momentum), Freeze(("weight", "bias")), Forward(x_of(draw, SMALL)), State()),
+        ),
         Scenario(
             "without gradients, still in training mode",
             (renorm(2, momentum=momentum), TRAIN, Forward(x_of(draw, SMALL), grad_enabled=False), State()),
@@ -259,6 +304,13 @@ def evaluation(draw: Draw) -> tuple[Scenario, ...]:
         Scenario("a fresh layer", (renorm(2), EVAL, Forward(x_of(draw, SMALL)), State())),
         Scenario("given running values", (*given(), EVAL, Forward(x_of(draw, SMALL)), State())),
         Scenario("one value per channel", (*given(), EVAL, Forward(x_of(draw, (1, 2))), State())),
+        Scenario("one value per channel, (N, C, L)", (*given(), EVAL, Forward(x_of(draw, (1, 2, 1))), State())),
+        Scenario("a single number", (*given(1), EVAL, Forward(x_of(draw, (1, 1, 1))), State())),
+        Scenario(  # whatever the running values are
+            "a tiny running_std",
+            (renorm(2), Load({"running_std": numbers(2e-6, 3e-4)}, fill=True), EVAL,
+             Forward(x_of(draw, SMALL, scale=1e-4, loc=1e-4)), State()),
+        ),
         Scenario("one channel", (*given(1), EVAL, Forward(x_of(draw, (4, 1))))),
         Scenario("a large eps", (*given(eps=eps), affine(draw, 2), EVAL, Forward(x_of(draw, SMALL)))),
         Scenario(  # eps is inside running_std and nowhere else
@@ -395,6 +447,7 @@ def errors(draw: Draw) -> tuple[Scenario, ...]:
         tried("one channel, evaluation", (3, 1), 3, EVAL),
         tried("wrong channels, (N, C, L)", (2, 4, 3)),
         tried("(N, L, C) in place of (N, C, L)", (2, 5, 3)),
+        tried("a single number without axes", ()),
         *(tried(f"x of shape {shape}", shape) for shape in ranks),
         *(tried(f"x of shape {shape}, evaluation", shape, 3, EVAL) for shape in ranks),
         tried("one channel, evaluation, without gradients", (3, 1), 3, EVAL, gradients=False),
@@ -430,6 +483,7 @@ def gradients(draw: Draw) -> tuple[Scenario, ...]:
         Scenario("only r is clipped", (*given(r_max=1.0), step())),
         Scenario("r_max = 1, d_max = 0", (*given(r_max=1.0, d_max=0.0), step())),
         Scenario("evaluation", (*given(), EVAL, step())),
+        Scenario("a fresh layer, evaluation", (renorm(2), EVAL, step())),
         *(Scenario(f"{who} frozen", (*given(), Freeze(names), step(x_requires_grad=x))) for who, names, x in frozen),
         *(
             Scenario(f"{who} frozen, evaluation", (*given(), Freeze(names), EVAL, step(x_requires_grad=x)))
@@ -514,11 +568,14 @@ def numerics(draw: Draw) -> tuple[Scenario, ...]:
             ),
         ),
         Scenario("x without gradients", (renorm(2, **WIDE), Forward(x_of(draw, SMALL), grad_enabled=False))),
-        Scenario("x without gradients, evaluation", (renorm(2), EVAL, Forward(x_of(draw, SMALL), grad_enabled=False))),
+        Scenario(  # a fresh layer would give back x
+            "x without gradients, evaluation",
+            (renorm(2), running(draw, 2), EVAL, Forward(x_of(draw, SMALL), grad_enabled=False)),
+        ),
         *(
             Scenario(
                 f"x without gradients, (N, C, L){said}",
-                (renorm(2, **WIDE), *mode, Forward(x_of(draw, (2, 2, 3)), grad_enabled=False)),
+                (renorm(2, **WIDE), running(draw, 2), *mode, Forward(x_of(draw, (2, 2, 3)), grad_enabled=False)),
             )
             for said, mode in (("", ()), (", evaluation", (EVAL,)))
         ),

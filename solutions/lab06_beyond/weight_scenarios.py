@@ -90,8 +90,12 @@ def forward(draw: Draw) -> tuple[Scenario, ...]:
         Scenario("one output", (*given(3, 1), _call(draw, 4, 3), State())),
         Scenario("one sample", (*given(3, 2), _call(draw, 1, 3), State())),
         Scenario("a short v", (*given(3, 2, 0.002), _call(draw, 4, 3), State())),
-        Scenario("a very short v", (*given(3, 2, 2e-6), _call(draw, 4, 3), State())),  # shows any eps
+        # Shows any eps but the one of F.normalize, 1e-12, which the text allows.
+        Scenario("a very short v", (*given(3, 2, 2e-10), _call(draw, 4, 3), State())),
         Scenario("a long v", (*given(3, 2, 300.0), _call(draw, 4, 3), State())),
+        Scenario("a very long v", (*given(3, 2, 5e5), _call(draw, 4, 3), State())),
+        Scenario("a short row beside a long one", (*given(2, 2), _rows(3e-6, -4e-6, 300.0, 400.0), _call(draw, 4, 2))),
+        Scenario("one input of either sign", (*given(1, 2), _rows(-2.0, 3.0), _call(draw, 4, 1))),
         Scenario("evaluation mode", (*given(3, 2), EVAL, _call(draw, 4, 3), State())),
         Scenario("without gradients", (*given(3, 2), _call(draw, 4, 3, grad_enabled=False), State())),
         Scenario(
@@ -118,13 +122,22 @@ def forward(draw: Draw) -> tuple[Scenario, ...]:
                 ),
             ),
         ),
+        Scenario(
+            "g alone changed in between, evaluation",
+            (*given(3, 2), EVAL, *(step for g in (1.5, -0.5) for step in (_g(g, 2), _call(draw, 4, 3)))),
+        ),
         Scenario("beside another layer", (*given(3, 2), Twin(draw.tensor(2, 3)), _call(draw, 4, 3), State())),
-        Scenario("g of 0", (*given(3, 2), _zero_g(2), _call(draw, 4, 3), State())),
+        Scenario("g of 0", (*given(3, 2), _g(0.0, 2), _call(draw, 4, 3), State())),
     )
 
 
-def _zero_g(outputs: int) -> Step:
-    return Load({"weight_g": Recipe((outputs, 1), values=(0.0,) * outputs)}, fill=True)
+def _g(value: float, outputs: int) -> Step:
+    return Load({"weight_g": Recipe((outputs, 1), values=(value,) * outputs)}, fill=True)
+
+
+def _rows(*values: float) -> Step:
+    """Return numbers for the two rows of v."""
+    return Load({"weight_v": Recipe((2, len(values) // 2), values=values)}, fill=True)
 
 
 def shapes(draw: Draw) -> tuple[Scenario, ...]:
@@ -132,6 +145,7 @@ def shapes(draw: Draw) -> tuple[Scenario, ...]:
     found = ((3,), (2, 3), (2, 4, 3), (3, 3, 3), (2, 1, 2, 3), (1, 1, 3))
     return (
         *(Scenario(f"x of shape {shape}", (linear(3, 2), weights(draw, 3, 2), _call(draw, *shape))) for shape in found),
+        Scenario("one output, x of shape (2, 4, 3)", (linear(3, 1), weights(draw, 3, 1), _call(draw, 2, 4, 3))),
         Scenario(
             "x of shape (2, 4, 3), no bias",
             (linear(3, 5, bias=False), weights(draw, 3, 5, bias=False), _call(draw, 2, 4, 3)),
@@ -169,6 +183,10 @@ def gradients(draw: Draw) -> tuple[Scenario, ...]:
         Scenario("no bias", (linear(3, 2, bias=False), weights(draw, 3, 2, bias=False), step(4, 3))),
         Scenario("x of shape (2, 3, 3)", (*given(), step(2, 3, 3))),
         Scenario("x of shape (3,)", (*given(), step(3))),
+        Scenario("x of shape (2, 2, 2, 3)", (*given(), step(2, 2, 2, 3))),
+        Scenario("g, v and the bias frozen", (*given(), Freeze(("weight_g", "weight_v", "bias")), step(4, 3))),
+        Scenario("g of 0", (*given(), _g(0.0, 2), step(4, 3))),
+        Scenario("a bias of 0", (*given(), Load({"bias": Recipe((2,), values=(0.0, 0.0))}, fill=True), step(4, 3))),
         *(
             Scenario(f"{who} frozen", (*given(), Freeze(names), step(4, 3, x_requires_grad=x)))
             for who, names, x in frozen
@@ -210,6 +228,7 @@ def numerics(draw: Draw) -> tuple[Scenario, ...]:
     return (
         Scenario("float32", (linear(3, 2, None), weights(draw, 3, 2), step(4, 3, **single), State())),
         Scenario("float64", (linear(3, 2), weights(draw, 3, 2), step(4, 3), State())),
+        Scenario("float32, x of shape (3,)", (linear(3, 2, None), weights(draw, 3, 2), step(3, **single))),
         *(
             Scenario(f"{layout} input", (linear(3, 2), weights(draw, 3, 2), step(*shape, layout=layout)))
             for layout, shape in (("transposed", (4, 3)), ("strided", (4, 3)), ("transposed", (2, 4, 3)))

@@ -1,0 +1,135 @@
+"""A global hook, taken off again; pickled copies."""
+import copy
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+predicted_shift = 1.5
+predicted_running_var = 3.0
+predicted_first_change = 0.0
+
+
+def unit_statistics(h):
+    axes = tuple(range(h.dim() - 1))
+    var, mean = torch.var_mean(h.detach(), dim=axes, correction=0)
+    return mean, var.sqrt()
+
+
+def loss_gradients(model, x, classes):
+    parameters = list(model.parameters())
+    flags = [p.requires_grad for p in parameters]
+    for p in parameters:
+        p.requires_grad_(True)
+    grads = torch.autograd.grad(F.cross_entropy(model(x), classes), parameters, allow_unused=True, materialize_grads=True)
+    for p, flag in zip(parameters, flags):
+        p.requires_grad_(flag)
+    return grads
+
+
+def preactivation_statistics(model, x):
+    twin = copy.deepcopy(model)
+    found = []
+
+    def everywhere(module, inputs, output):
+        if isinstance(module, nn.Linear):
+            found.append(unit_statistics(output))
+
+    handle = nn.modules.module.register_module_forward_hook(everywhere)
+    try:
+        with torch.no_grad():
+            twin(x.detach().clone())
+    finally:
+        handle.remove()
+    return found
+
+
+def track_training(model, x, classes, batches, lr, probe):
+    modes = [m.training for m in model.modules()]
+    model.train()
+    history = [preactivation_statistics(model, probe)]
+    for batch in batches:
+        grads = loss_gradients(model, x[batch].detach(), classes[batch])
+        with torch.no_grad():
+            for p, g in zip(model.parameters(), grads):
+                p -= lr * g
+        history.append(preactivation_statistics(model, probe))
+    for m, mode in zip(model.modules(), modes):
+        m.training = mode
+    return [tuple(torch.stack(rows) for rows in zip(*layer)) for layer in zip(*history)]
+
+
+def drift(history, lag=1):
+    if lag < 1 or len(history[0][0]) <= lag:
+        raise ValueError("lag")
+    def windows(v):
+        w = v.unfold(0, lag + 1, 1)
+        return w[..., 0], w[..., -1]
+
+    pair = []
+    for means, stds in history:
+        (a, b), (s, r) = windows(means), windows(stds)
+        pair.append(torch.stack(((b - a).abs().div(s).mean(-1), torch.log(r / s).abs().mean(-1))))
+    return tuple(torch.stack(pair, dim=-1).unbind(0))
+
+
+def train_eval_gap(model, x, classes):
+    with torch.no_grad():
+        batch = copy.deepcopy(model).train()(x.clone())
+        running = copy.deepcopy(model).eval()(x.clone())
+        return {
+            "batch": F.cross_entropy(batch, classes),
+            "running": F.cross_entropy(running, classes),
+            "changed": (batch.argmax(1) != running.argmax(1)).to(batch.dtype).mean(),
+        }
+
+
+def reestimate(model, batches):
+    if not len(batches):
+        raise ValueError("no batches")
+    twin = copy.deepcopy(model).train()
+    pairs = [
+        (a, b) for a, b in zip(model.modules(), twin.modules()) if isinstance(a, (nn.BatchNorm1d, nn.BatchNorm2d))
+    ]
+    for _, b in pairs:
+        b.reset_running_stats()
+        b.momentum = None
+    with torch.no_grad():
+        for batch in batches:
+            twin(batch.clone())
+        for a, b in pairs:
+            if a.running_mean is not None:
+                a.running_mean.copy_(b.running_mean)
+                a.running_var.copy_(b.running_var)
+                a.num_batches_tracked.fill_(len(batches))
+
+
+def gradient_change(model, x, classes, layer, lr):
+    twin = copy.deepcopy(model).train()
+    weight = [m for m in twin.modules() if isinstance(m, nn.Linear)][layer].weight
+    params = list(twin.parameters())
+    k = next(k for k, p in enumerate(params) if p is weight)
+    x = x.detach().clone()
+    first = loss_gradients(twin, x, classes)
+    with torch.no_grad():
+        for p, g in zip(params[:k], first):
+            p.sub_(g, alpha=lr)
+    second = loss_gradients(twin, x, classes)
+    g, h = first[k].reshape(-1), second[k].reshape(-1)
+    return {"norm": g.norm().item(), "change": (g - h).norm().item(), "cosine": (g @ h / (g.norm() * h.norm())).item()}
+
+
+def compare(makers, seeds, x, classes, batches, lr, probe):
+    if len(seeds) < 2:
+        raise ValueError("seeds")
+    models = {k: [make(s) for s in seeds] for k, make in makers.items()}
+    shapes = {
+        tuple(m.out_features for m in model.modules() if isinstance(m, nn.Linear)) for ms in models.values() for model in ms
+    }
+    if len(shapes) > 1:
+        raise ValueError("no matched points")
+    out = {}
+    for kind, ms in models.items():
+        runs = torch.stack([drift(track_training(m, x, classes, batches, lr, probe))[0].mean(0) for m in ms])
+        out[kind] = runs.mean(0), runs.std(0)
+    return out
