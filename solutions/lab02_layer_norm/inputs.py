@@ -57,6 +57,12 @@ def step(draw: Draw, shape: Shape, x_requires_grad: bool = True, **more: object)
     return Forward(rows(draw, shape, **more), upstream(draw, shape, **same), x_requires_grad=x_requires_grad)
 
 
+def twice_without_gradients(draw: Draw, shape: Shape) -> tuple[Forward, Forward]:
+    """Call the layer twice when nobody wants a gradient: the second call must not spoil what the first one gave."""
+    first, second = (Forward(rows(draw, shape), grad_enabled=False) for _ in range(2))
+    return first, second
+
+
 def outlier(draw: Draw, size: int) -> Recipe:
     """Two rows of that many numbers, one of which lies so far out that it comes out at about the root of `size`."""
     return Recipe((2, size), values=(*draw.numbers(-1, 1, 2 * size)[:-1], 900.0))

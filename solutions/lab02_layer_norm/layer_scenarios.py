@@ -33,6 +33,7 @@ from solutions.lab02_layer_norm.inputs import (
     rows,
     saved,
     step,
+    twice_without_gradients,
     upstream,
 )
 
@@ -135,7 +136,13 @@ def modes(draw: Draw) -> tuple[Scenario, ...]:
         Scenario("two calls in evaluation", (build(TARGET, 3), EVAL, call(draw, (2, 3)), call(draw, (2, 3)))),
         Scenario(  # nothing is worked out once, and nothing handed out twice
             "two calls without gradients, weights changed in between",
-            (build(TARGET, 3), EVAL, *_without_gradients(draw), affine(draw, 3), *_without_gradients(draw)),
+            (
+                build(TARGET, 3),
+                EVAL,
+                *twice_without_gradients(draw, (2, 3)),
+                affine(draw, 3),
+                *twice_without_gradients(draw, (2, 3)),
+            ),
         ),
         Scenario(
             "one rank and then another",
@@ -155,10 +162,6 @@ def modes(draw: Draw) -> tuple[Scenario, ...]:
             (build(TARGET, 3, eps=eps), affine(draw, 3), Twin(rows(draw, (4, 3))), call(draw, (2, 3)), State()),
         ),
     )
-
-
-def _without_gradients(draw: Draw) -> tuple[Step, ...]:
-    return tuple(Forward(rows(draw, (2, 3)), grad_enabled=False) for _ in range(2))
 
 
 def options(draw: Draw) -> tuple[Scenario, ...]:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from autograder.checks.check import Draw
 from autograder.trace.scenario import Build, Forward, Freeze, Load, Recipe, Reload, Scenario, Sizes, State, Step, Twin
-from solutions.lab02_layer_norm.inputs import EVAL, affine, build, call, constant, outlier, rows, saved, step, upstream
+from solutions.lab02_layer_norm.inputs import (
+    EVAL,
+    affine,
+    build,
+    call,
+    constant,
+    outlier,
+    rows,
+    saved,
+    step,
+    twice_without_gradients,
+    upstream,
+)
 
 TARGET = "RMSNorm"
 BARE = {"elementwise_affine": False}
@@ -64,16 +76,18 @@ def output(draw: Draw) -> tuple[Scenario, ...]:
         Scenario("an outlier", (build(TARGET, 27), Forward(outlier(draw, 27)))),
         Scenario(
             "two calls without gradients, weights changed in between",
-            (build(TARGET, 3), EVAL, *_without_gradients(draw), weight, *_without_gradients(draw)),
+            (
+                build(TARGET, 3),
+                EVAL,
+                *twice_without_gradients(draw, (2, 3)),
+                weight,
+                *twice_without_gradients(draw, (2, 3)),
+            ),
         ),
         Scenario(
             "beside another layer", (build(TARGET, 3, eps=eps), weight, Twin(rows(draw, (4, 3))), call(draw, (2, 3)))
         ),
     )
-
-
-def _without_gradients(draw: Draw) -> tuple[Step, ...]:
-    return tuple(Forward(rows(draw, (2, 3)), grad_enabled=False) for _ in range(2))
 
 
 def shapes(draw: Draw) -> tuple[Scenario, ...]:
